@@ -20,6 +20,8 @@ import { HANDLER } from './sample-task.ts'
 
 const WHO = '@oncehook/handler breaks what it owes to its senders (packages/handler/README.md)'
 const README = readFileSync(join(import.meta.dirname, '../../packages/handler/README.md'), 'utf8')
+/** The results by which its page says that events are counted. */
+const RESULTS = /events_total` .*/.exec(README)?.[0] ?? ''
 const secretOf = (text: string) => `whsec_${Buffer.from(text).toString('base64')}`
 const SECRETS = {
   https: secretOf('the secret of this test, 32 byte'),
@@ -131,7 +133,7 @@ async function ask(by: By, sent: Sent): Promise<object> {
     const { error, result, ...rest } = JSON.parse(await answer.text())
     const said = error?.data ?? result?.data ?? { ...rest, ...(error === undefined ? {} : { error }) }
     const [retryAfter, type] = ['retry-after', 'content-type'].map((name) => answer.headers.get(name))
-    return { status: answer.status, retryAfter, type, ...said }
+    return { status: answer.status, retryAfter, type, ...said, counted: await handler.metrics() }
   }
   for (const more of sent.before ?? []) await send(more)
   const held = sent.meanwhile && send({ type: 'hold', ...(sent.meanwhile === 'another' && { key: randomUUID() }) })
@@ -159,6 +161,15 @@ function refusal(status: number, error: string, retry: RetryAdvice, retryAfter: 
 
 // All else is about the call as a whole.
 const OF_EVENT = [409, 422, 500]
+
+/** The label by which its page says that an answer is counted. While it is closing, nothing is. */
+function labelOf({ status, error, outcome, repeated }: Answer) {
+  const result = error === 'key_conflict' ? 'conflict' : (error ?? (repeated ? 'repeated' : outcome))
+  // Bodies can be too many, too, which are no events.
+  const label = RESULTS.includes(`\`${result}\``) ? `result="${result}"` : `status="${status}"`
+  const labels = { closing: 'HELP', overloaded: `${label}|status="503"` }
+  return expect.stringMatching(new Map(Object.entries(labels)).get(String(result)) ?? label)
+}
 
 /** What a call by tRPC gets with an event that gets this answer by https. */
 function inCall(answer: Answer): object {
@@ -280,6 +291,8 @@ describe.each(['https', 'trpc'] as const)('@oncehook/handler, by %s,', (by) => {
   it.each(ANSWERS[by])('answers %s', async (what, sent, answer) => {
     const answered = await ask(by, sent)
     expect(answered, `${who}: ${what}`).toMatchObject({ type: 'application/json', ...answer })
+    if (by === 'https')
+      expect(answered, `${who}: what it counts of ${what}`).toMatchObject({ counted: labelOf(answer as Answer) })
   })
 })
 

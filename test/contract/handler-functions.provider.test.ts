@@ -1,20 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createHandler, type HandlerEvent, type HandlerOptions, type LaterTransaction } from '@oncehook/handler'
-import { expect, it } from 'vitest'
+import {
+  createHandler,
+  type HandlerEvent,
+  type HandlerOptions,
+  type LaterMessage,
+  type LaterTransaction,
+  type LogLine,
+  Refusal,
+} from '@oncehook/handler'
+import { postgres } from '@oncehook/handler/postgres'
+import { expect, it, vi } from 'vitest'
 import { openTestStores } from '../../packages/handler/src/testing/open-test-stores.ts'
 import { SECRET, signedHeaders } from '../../packages/handler/src/testing/signed-request.ts'
 import { HANDLER } from './sample-task.ts'
 
 const README = readFileSync(join(import.meta.dirname, '../../packages/handler/README.md'), 'utf8')
 const who = '@oncehook/handler breaks what it owes to the functions of its users (packages/handler/README.md)'
-const { onMongo } = await openTestStores(process.env)
+const { onMongo, each } = await openTestStores(process.env)
 
 type Given = Partial<HandlerOptions<LaterTransaction>>
-const handlerOf = (given: Given) =>
+const handlerOf = (given: Given, store = onMongo.store) =>
   createHandler<LaterTransaction>({
-    ...{ name: HANDLER, secrets: SECRET, log: () => undefined, store: onMongo.store, on: {}, ...given },
+    ...{ name: HANDLER, secrets: SECRET, log: () => undefined, store: store as never, on: {}, ...given },
   })
 
 function signed(key: string, body: string, more: Readonly<Record<string, string>> = {}): Request {
@@ -112,4 +121,165 @@ it('counts under the names, labels and values of its page', async () => {
     )
     if (values !== undefined) expect(values, `${who}: the result of ${name}`).toContain(`\`${had.result}\``)
   }
+})
+
+/** What `tx.later` refuses. */
+const REFUSED: readonly (readonly [name: string, payload?: unknown])[] = [
+  ['unknown'],
+  ['thank', () => undefined],
+  ['thank', 1n],
+  ['thank', 'x'.repeat(262_143)],
+]
+
+function thrownBy(call: () => unknown): unknown {
+  try {
+    return call()
+  } catch (error) {
+    return Object(error).name
+  }
+}
+
+it.for(each)('gives a function on %s the transaction of its page', async ([name, under], context) => {
+  const { store } = under(context)
+  const [kept, seen, late] = [[] as LaterTransaction[], [] as unknown[], Promise.withResolvers<void>()]
+  const handler = handlerOf(
+    {
+      ...{ name: 'giver', timeoutMs: 1_000 },
+      on: {
+        async told(_, tx) {
+          kept.push(tx)
+          for (const given of REFUSED) seen.push(thrownBy(() => tx.later(...given)))
+          tx.later('thank')
+          const { query, client, db, session } = Object(tx)
+          if (query === undefined)
+            return void seen.push(db.databaseName.length > 0 && session.inTransaction(), tx.signal.aborted)
+          const text = 'select txid_current() as id, $1::int as n'
+          const [own, same] = [await query(text, [7]), await client.query(text, [7])]
+          seen.push(own.rows[0].n === 7 && own.rows[0].id === same.rows[0].id, tx.signal.aborted)
+        },
+        slow: (_, { signal }) =>
+          new Promise((resolve) => {
+            signal.addEventListener('abort', () => resolve(late.resolve()))
+          }),
+      },
+      later: { thank: () => undefined },
+    },
+    store as never,
+  )
+  const { status } = await handler.fetch(signed(randomUUID(), '{"type":"told"}'))
+  await handler.fetch(signed(randomUUID(), '{"type":"slow"}'))
+  seen.push(await Promise.race([late.promise.then(() => 'aborted'), handler.close().then(() => 'not aborted')]))
+  await handler.close()
+  const whose = `${who}, on ${name}`
+  expect([status, ...seen], `${whose}: tx.later, query, client, db, session, signal`).toEqual([
+    200,
+    ...REFUSED.map(() => 'TypeError'),
+    ...[true, false, 'aborted'],
+  ])
+  expect(
+    thrownBy(() => kept[0]?.later('thank')),
+    `${whose}: tx.later after its end`,
+  ).toBe('Error')
+  const asked = Object(kept[0]).query?.('select 1') ?? Promise.reject(new Error('It has none'))
+  await expect(asked, `${whose}: tx.query after its end`).rejects.toThrow(Error)
+})
+
+it.for(each)('sends a message on %s again, with its key, and ends what hangs', async ([name, under], context) => {
+  const { store } = under(context)
+  const [sent, hangs] = [[] as Partial<LaterMessage>[], Promise.withResolvers<void>()]
+  const [aborted, lines] = [[] as unknown[], [] as LogLine[]]
+  const thank = ({ signal, ...message }: LaterMessage) => {
+    sent.push(message)
+    if (message.attempt === 3) hangs.resolve()
+    const ended = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => ended.reject(aborted.push(signal.reason.message)))
+    return message.attempt === 2 ? Promise.reject(new Error('No mail')) : ended.promise
+  }
+  const on = { told: (_: unknown, tx: LaterTransaction) => tx.later('thank') }
+  const laterLimits = { timeoutMs: 500, retryBaseMs: 1, retryCapMs: 1, pollMs: 10 }
+  const log = (line: LogLine): void => void lines.push(line)
+  const handler = handlerOf({ name: 'again', on, later: { thank }, laterLimits, log }, store as never)
+  handler.work()
+  handler.work()
+  const key = randomUUID()
+  await handler.fetch(signed(key, '{"type":"told"}'))
+  await hangs.promise
+  await handler.close(1)
+  await handler.close(1)
+  const message = { key: `again:${key}:1`, payload: null }
+  expect(sent, `${who}: the attempts of a message on ${name}`).toEqual(
+    [1, 2, 3].map((attempt) => ({ ...message, attempt })),
+  )
+  expect(
+    new Set(aborted),
+    `${who}: the signal of a message on ${name}, when its time is over and at close`,
+  ).toHaveProperty('size', 2)
+  const line = { level: 'warn', name: 'thank', key: message.key, attempt: 2, error: new Error('No mail') }
+  expect(lines, `${who}: the log of a message on ${name}`).toContainEqual(expect.objectContaining(line))
+})
+
+/** What the log says, by the type of an event. */
+const LOGGED: Readonly<Record<string, Partial<LogLine>>> = {
+  failing: { level: 'error', error: new Error('It fails') },
+  refusing: { level: 'info', error: new Refusal('later', 'Not yet') },
+  unknown: { level: 'warn' },
+}
+
+it('tells its log, or standard error, what its page says', async () => {
+  const operators = '@oncehook/handler breaks what it owes to those who read its log (packages/handler/README.md)'
+  const on = {
+    failing: () => Promise.reject(new Error('It fails')),
+    refusing: () => Promise.reject(new Refusal('later', 'Not yet')),
+  }
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const lines: LogLine[] = []
+  const failing = (line: LogLine): never => {
+    lines.push(line)
+    throw new Error('It cannot be written')
+  }
+  for (const [type, line] of Object.entries(LOGGED)) {
+    for (const log of [failing, undefined]) {
+      const handler = handlerOf({ on, log: log as never })
+      await handler.fetch(signed(type, JSON.stringify({ type })))
+      await handler.close()
+    }
+    expect(lines.at(-1), `${operators}: ${type}`).toMatchObject({ type, key: type, ...line })
+  }
+  const written = write.mock.calls.map(([text]) => String(text)).filter((text) => text.startsWith('{"level"'))
+  write.mockRestore()
+  const errors = written.map((text) => JSON.parse(text))
+  expect(errors, `${operators}: standard error`).toMatchObject([
+    { level: 'error', type: 'failing', error: expect.stringContaining('It fails') },
+  ])
+})
+
+const read = async () => {
+  const request = signed('read', '{}')
+  await request.text()
+  return handlerOf({}).fetch(request)
+}
+const WRONG = { name: 'a b', path: 'in', on: { 'a*b': () => undefined }, laterLimits: { attempts: 0 }, waitMs: 0.5 }
+const nothing = {} as never
+
+/** What is thrown for what a program does wrong, with what its problems name. */
+const THROWN: Readonly<Record<string, readonly [does: () => unknown, name: string, problems?: readonly string[]]>> = {
+  'wrong options': [
+    () => handlerOf({ ...WRONG, trpc: { publicKeys: 'none' } }),
+    ...([
+      'HandlerSettingsError',
+      ['name', 'path', 'a*b', 'waitMs', 'laterLimits.attempts', 'trpc.publicKeys'],
+    ] as const),
+  ],
+  'a secret that is none': [() => handlerOf({ secrets: 'none' }), 'HandlerSettingsError', ['secret']],
+  'no secrets': [() => handlerOf({ secrets: [], trpc: undefined as never }), 'HandlerSettingsError', ['secrets']],
+  'no isolation': [() => postgres(nothing, { isolation: 'no' as never }), 'HandlerSettingsError', ['isolation']],
+  'no advice': [() => new Refusal('soon' as never, ''), 'RangeError'],
+  'no seconds': [() => new Refusal('later', '', { afterSeconds: 0.5 }), 'RangeError'],
+  'a body that was read': [read, 'TypeError'],
+}
+
+it.each(Object.entries(THROWN))('throws for %s what its page says', async (what, [does, name, problems]) => {
+  const failure = Object(await (async () => does())().catch((error: unknown) => error))
+  const named = problems && { problems: problems.map((one) => expect.stringContaining(one)) }
+  expect(failure, `${who}: ${what}`).toMatchObject({ name, ...named })
 })

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -46,6 +46,14 @@ const ofSlack: Received = {
   ...{ body: challenge, options: { scheme: 'slack', secrets: SLACK } },
   headers: { 'x-slack-signature': `v0=${v0}`, 'x-slack-request-timestamp': now },
 }
+const ping = '{"type":0}'
+const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+const discordKey = publicKey.export({ type: 'spki', format: 'der' }).subarray(-32).toString('hex')
+const pinged = signBytes(null, Buffer.from(now + ping), privateKey).toString('hex')
+const ofDiscord: Received = {
+  ...{ body: ping, options: { scheme: 'discord', secrets: discordKey } },
+  headers: { 'x-signature-ed25519': pinged, 'x-signature-timestamp': now },
+}
 const unasked: Received = {
   ...{ body: 'id=tr_1', headers: {} },
   options: { scheme: 'mollie-classic', fetch: { baseUrl: 'https://api.mollie.test/v2', token: 'the-token-of-a-test' } },
@@ -68,6 +76,7 @@ const RESULTS: readonly (readonly [what: string, received: Received, result: { r
   ['no event', { body: '{}' }, unreadable('event_invalid')],
   ['no JSON', { body: '{' }, unreadable('invalid_body')],
   ['a handshake', ofSlack, { outcome: 'handshake', status: 200, body: '{"challenge":"c-1"}' } as { status: 200 }],
+  ['a handshake without a body', ofDiscord, { outcome: 'handshake', status: 204 } as { status: 204 }],
   ['what only its provider can confirm', unasked, { outcome: 'undecided', status: 503, message } as { status: 503 }],
   [
     'what its provider confirms',
@@ -109,6 +118,7 @@ type Incoming = Parameters<ReturnType<typeof expressWebhook>>[0]
 interface Options {
   readonly maxBytes?: number
   readonly onRejected?: (rejection: unknown) => void | Promise<void>
+  readonly from?: () => never
 }
 type Ask = (verifier: Verifier, request: Incoming, onVerified: OnVerified, more: Options) => Promise<object>
 const CLIENT = '192.0.2.7'
@@ -168,6 +178,7 @@ const onFetch: Ask = async (verifier, incoming, onVerified, more) => {
   const body = method === 'GET' ? {} : { body: EVENT }
   const sent = { method, headers: new Headers(headers as Record<string, string>), ...body }
   const request = new Request(`http://program.test${url}`, sent)
+  if (incoming.readableDidRead) await request.text()
   const answer = await fetchWebhook(verifier, onVerified, { from: () => CLIENT, ...more })(request)
   return answerOf(answer.status, Object.fromEntries(answer.headers), (await answer.text()) || null)
 }
@@ -187,14 +198,16 @@ const FOUND: readonly (readonly [what: string, ask: Ask, parsed: Parsed])[] = [
 interface Asked extends Options {
   readonly method?: string
   readonly onVerified?: OnVerified
+  /** Something has read the body before. */
+  readonly isRead?: boolean
 }
 
 /** The answer to the event, as `parsed` says that an adapter finds it, or what the framework gets instead. */
 async function askOn([, ask, parsed]: (typeof FOUND)[number], verifier: Verifier, asked: Asked = {}): Promise<unknown> {
-  const { method = 'POST', onVerified = () => undefined, ...more } = asked
+  const { method = 'POST', onVerified = () => undefined, isRead = 'body' in parsed, ...more } = asked
   const { rawBody, headers } = programOf({}).delivery
   const stream = Readable.from([Buffer.from(rawBody)])
-  if ('body' in parsed) for await (const _ of stream);
+  if (isRead) for await (const _ of stream);
   // Only the lines have repeated headers apart.
   const hasLines = ask !== onFetch && parsed.rawHeaders === undefined
   const known = { url: `/in${QUERY}`, ip: CLIENT, rawHeaders: Object.entries(headers).flat(), ...parsed }
@@ -217,6 +230,19 @@ const SAID: readonly (readonly [what: string, asked: Asked, said: Verification |
   ['what is not authentic', {}, unsigned, { status: 401 }],
   ['what is authentic in part', {}, parts, { status: 401 }],
   ['a larger body', { maxBytes: EVENT.length - 1 }, unsigned, { status: 413 }],
+]
+
+const fails = (): never => {
+  throw Object.assign(new Error('its own'), { status: 200 })
+}
+
+/** What the framework must learn, and must not answer with the status of an error. */
+const FAILURES: readonly (readonly [what: string, asked: Asked, error: string])[] = [
+  ['a status of what onVerified throws', { onVerified: fails }, 'Error'],
+  ['what onRejected throws', { onRejected: fails, maxBytes: 1 }, 'Error'],
+  ['what from throws', { from: fails }, 'Error'],
+  ['a maxBytes that is no number', { maxBytes: Number.NaN }, 'RangeError'],
+  ['a body that was read before', { isRead: true }, 'TypeError'],
 ]
 
 describe('@oncehook/webhooks', () => {
@@ -247,7 +273,7 @@ describe('@oncehook/webhooks', () => {
     expect(queries, `${WHO}: the query, which some providers sign, on ${what}`).toEqual([QUERY, QUERY, QUERY])
   })
 
-  it.each(FOUND)('answers on %s as its page says', async (...found) => {
+  it.each(FOUND)('answers and fails on %s as its page says', async (...found) => {
     const [name] = found
     for (const [what, asked, said, answer] of SAID) {
       const rejected: unknown[] = []
@@ -259,6 +285,13 @@ describe('@oncehook/webhooks', () => {
       expect(answered, `${WHO}: the answer to ${what} on ${name}`).toMatchObject(expected)
       const isRejected = said === unsigned ? [expect.objectContaining(answer)] : []
       expect(rejected, `${WHO}: what onRejected gets of ${what} on ${name}`).toEqual(isRejected)
+    }
+    const { verifier } = programOf({})
+    const ofParser = 'body' in found[2]
+    for (const [what, asked, error] of FAILURES.filter(([, { isRead }]) => !(isRead && ofParser))) {
+      const failure = Object(await askOn(found, verifier, asked))
+      const seen = [failure.name, 'status' in failure]
+      expect(seen, `${WHO}: the framework gets ${what} on ${name}`).toEqual([error, false])
     }
   })
 

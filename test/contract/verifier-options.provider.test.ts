@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createVerifier, type VerifierOptions } from '@oncehook/webhooks'
 import { demandedSettings } from '@oncehook/webhooks/testing/make-provider'
 import { deliveryOf, providerOf, readVectorFiles, type Vector } from '@oncehook/webhooks/testing/vectors'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { BOTH_EFFECTS } from '../support/stack/stack-settings.ts'
 import { eventOf, SENDERS } from './webhook-senders.ts'
 
@@ -60,9 +60,12 @@ function changed(change: (event: { data: { object: Record<string, unknown> } } &
   return JSON.stringify(event)
 }
 
+const firstOf = (scheme: string) =>
+  files.find((file) => file.scheme === scheme)?.cases.find(({ verdict }) => verdict === 'accepted')
+
 /** The first accepted vector of a scheme, from the sandbox of PayPal, without the options that it must not have. */
 function vectorOf(scheme: string, ...left: readonly string[]): Omit<Trial, 'given' | 'with' | 'without'> {
-  const vector = files.find((file) => file.scheme === scheme)?.cases.find(({ verdict }) => verdict === 'accepted')
+  const vector = firstOf(scheme)
   if (vector === undefined) throw new Error(`${scheme} has no vector`)
   const options = Object.entries(optionsOf(scheme, vector)).filter(([name]) => !left.includes(name))
   const { rawBody, rawHeaders } = deliveryOf(vector)
@@ -70,6 +73,7 @@ function vectorOf(scheme: string, ...left: readonly string[]): Omit<Trial, 'give
   const headers = rawHeaders.map((value) => value.replace('https://api.paypal', 'https://api.sandbox.paypal'))
   return { beside: Object.fromEntries(options), body, headers, now: vector.now * 1_000 }
 }
+const paypal = vectorOf('paypal', 'certificates')
 const [accepted, refused] = [{ outcome: 'verified' }, { outcome: 'refused' }]
 const short = createHmac('sha256', 'short').update(EVENT).digest('hex')
 const stripe = SENDERS.find(({ name }) => name === 'stripe') ?? expect.unreachable()
@@ -122,10 +126,15 @@ const TRIALS: Readonly<Record<string, Trial>> = {
     with: { withheld: 'not_expected' },
   },
   'sandbox of paypal': {
-    ...vectorOf('paypal', 'certificates'),
+    ...paypal,
     given: true,
     without: refused,
     with: { outcome: 'undecided' },
+  },
+  certificates: {
+    ...{ ...paypal, beside: { ...paypal.beside, read: { type: '/type', object: '/data/object/id' } } },
+    ...{ given: Object(firstOf('paypal')?.settings).certificates, without: refused },
+    with: { transmission: { id: expect.any(String), checksum: expect.any(Number), countsUntil: expect.any(Number) } },
   },
   'sandbox of plaid': {
     ...{ ...vectorOf('plaid', 'keys'), given: true, without: { hosts: ['production.plaid.com'] } },
@@ -154,10 +163,11 @@ const offline = (): Promise<never> => Promise.reject(new Error('offline'))
 
 describe.each(files)('a verifier of $scheme', ({ scheme, cases }) => {
   it('returns the expected result for every vector', async () => {
-    for (const vector of cases) {
+    for (const [index, vector] of cases.entries()) {
       const verifier = createVerifier(optionsOf(scheme, vector), { now: () => vector.now * 1_000, fetch: offline })
       const { rawBody, rawHeaders, query } = deliveryOf(vector)
-      const result = await verifier.verify({ rawBody, headers: rawHeaders, url: `/webhooks?${query}` })
+      const [start, end] = index % 2 === 0 ? ['/webhooks', ''] : ['https://program.test/webhooks', '#part']
+      const result = await verifier.verify({ rawBody, headers: rawHeaders, url: `${start}?${query}${end}` })
       const { refusedItems } = result.outcome === 'verified' ? result : {}
       const expected = vector.refusedItems === undefined ? vector.verdict : 'accepted'
       const who = `${WHO}, with ${scheme}: ${vector.why}`
@@ -196,6 +206,34 @@ describe('an option of @oncehook/webhooks', () => {
         expect(found[index], who).toMatchObject(expected)
       } else expect(found[index], who).toEqual(expected)
     }
+  })
+
+  it('is beside the address of the sender, whom PayPal makes wait', async () => {
+    const { beside, body = '', headers = [], now = 0 } = paypal
+    const askedFrom = async (sender: object) => {
+      const fetch = vi.fn(() => Promise.reject(new Error('Nobody answers')))
+      const verifier = createVerifier({ ...beside, sandbox: true } as VerifierOptions, { now: () => now, fetch })
+      for (const _ of [1, 2, 3, 4, 5]) await verifier.verify({ rawBody: body, headers, ...sender })
+      return fetch.mock.calls.length
+    }
+    const asked = [await askedFrom({}), await askedFrom({ from: '192.0.2.9' })]
+    expect(asked, `${WHO}: the requests without and with from`).toEqual([5, 3])
+  })
+
+  it.each([
+    ['braintree', `bt_challenge=${'0'.repeat(20)}`, 'text/plain'],
+    ['x', 'crc_token=a', undefined],
+  ])('lets %s check the endpoint', (scheme, query, contentType) => {
+    const verifier = createVerifier(optionsOf(scheme, firstOf(scheme) ?? expect.unreachable()), { now: () => NOW })
+    const found = [verifier.answerCheck(`/?${query}`), verifier.answerCheck('/')]
+    const body = expect.any(String)
+    expect(found[0], `${WHO}: a check of ${scheme}`).toEqual({
+      outcome: 'handshake',
+      status: 200,
+      body,
+      ...(contentType && { contentType }),
+    })
+    expect(found[1], `${WHO}: no check of ${scheme}`).toBeNull()
   })
 
   it('is tried, or has a vector', () => {
