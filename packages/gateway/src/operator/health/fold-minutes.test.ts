@@ -55,3 +55,12 @@ it('names the five most frequent reasons, and adds up the others with those that
     ['others', 9],
   ])
 })
+
+it('counts reasons that handlers have named like members of an object', () => {
+  const failed = JSON.parse('{ "__proto__": 2, "constructor": 1 }')
+  const minutes = [minute(0, { failed }), minute(1, { failed: { constructor: 3 } })]
+  expect(foldMinutes(minutes, { from: FROM, stepMs: MINUTE_MS, steps: 3 }).failed).toEqual([
+    { reason: 'constructor', counts: [1, 3, 0] },
+    { reason: '__proto__', counts: [2, 0, 0] },
+  ])
+})

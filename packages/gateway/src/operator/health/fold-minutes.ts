@@ -58,7 +58,8 @@ export function foldMinutes(
 }
 
 function sumOf(counts: readonly (ByName | undefined)[]): ByName {
-  const sum: Record<string, number> = {}
+  // A handler chooses names, even one that every other object has.
+  const sum: Record<string, number> = Object.create(null)
   for (const one of counts) {
     for (const [name, count] of Object.entries(one ?? {})) sum[name] = (sum[name] ?? 0) + count
   }
