@@ -207,7 +207,7 @@ it.for(each)('sends a message on %s again, with its key, and ends what hangs', a
   await handler.close(1)
   await handler.close(1)
   const message = { key: `again:${key}:1`, payload: null }
-  expect(sent, `${who}: the attempts of a message on ${name}`).toEqual(
+  expect(sent, `${who}: the attempts of a message on ${name}`).toMatchObject(
     [1, 2, 3].map((attempt) => ({ ...message, attempt })),
   )
   expect(

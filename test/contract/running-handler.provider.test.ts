@@ -351,7 +351,7 @@ it.for([
   const answer = await handler.fetch(new Request('http://127.0.0.1/webhooks', request))
   const results = await answer.json().finally(() => pool.end())
   const who = `${WHO} the programs that choose together (packages/handler/README.md)`
-  expect([results, found.size], `${who}: ${together}`).toEqual([
+  expect([results, found.size], `${who}: ${together}`).toMatchObject([
     { results: [{ done: true }, { done: true }] },
     transactions,
   ])

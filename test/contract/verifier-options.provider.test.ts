@@ -227,12 +227,8 @@ describe('an option of @oncehook/webhooks', () => {
     const verifier = createVerifier(optionsOf(scheme, firstOf(scheme) ?? expect.unreachable()), { now: () => NOW })
     const found = [verifier.answerCheck(`/?${query}`), verifier.answerCheck('/')]
     const body = expect.any(String)
-    expect(found[0], `${WHO}: a check of ${scheme}`).toEqual({
-      outcome: 'handshake',
-      status: 200,
-      body,
-      ...(contentType && { contentType }),
-    })
+    const checked = { outcome: 'handshake', status: 200, body, contentType }
+    expect({ contentType: undefined, ...found[0] }, `${WHO}: a check of ${scheme}`).toMatchObject(checked)
     expect(found[1], `${WHO}: no check of ${scheme}`).toBeNull()
   })
 
