@@ -99,7 +99,7 @@ it('reads from the primary, with read concern majority, whatever an answer depen
   await deleteOrder(deps, { id: 'o1' })
   await deleteOrder(deps, { id: 'o1' })
 
-  expect(reads).toHaveLength(11)
+  expect(reads).toHaveLength(12)
   for (const { command, commandName } of reads) {
     expect(command.readConcern, commandName).toEqual({ level: 'majority' })
     // A command without a read preference goes to the primary.

@@ -36,6 +36,18 @@ describe('listReceipts', () => {
     expect(keys).toEqual(newestFirst)
   })
 
+  it('continues behind an order that was deleted after its page was read', async () => {
+    const ids = await payOrders(3)
+    for (const [index, _id] of ids.entries()) {
+      await orders.updateOne({ _id }, { $set: { createdAt: new Date(Date.UTC(2026, 10, index + 1)) } })
+    }
+    const { items, next } = await listReceipts(orders, { limit: 1 })
+    expect(items.map(({ orderId }) => orderId)).toEqual(ids.slice(2))
+    await orders.updateOne({ _id: ids[2] ?? '' }, { $set: { status: 'deleted' }, $unset: { createdAt: '' } })
+    const rest = await listReceipts(orders, { limit: 2, after: next ?? expect.unreachable() })
+    expect(rest.items.map(({ orderId }) => orderId)).toEqual(ids.slice(0, 2).toReversed())
+  })
+
   it('shows the receipts of one order, in one state', async () => {
     const [id = '', other] = await payOrders(2)
     await orders.updateOne({ _id: other ?? '' }, { $set: { 'receipts.0.state': 'sent' } })
