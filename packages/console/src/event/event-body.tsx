@@ -115,7 +115,12 @@ interface Tree {
 function JsonTree({ text, sought }: { readonly text: string; readonly sought: string }) {
   const lines = text.split('\n')
   const depth = sought !== '' || lines.length <= MANY_LINES ? Number.POSITIVE_INFINITY : OPENED_DEPTH
-  return <Lines trees={toTrees(lines)} sought={sought.toLowerCase()} openTo={depth} />
+  return (
+    // As high as what one clicks on must be (WCAG 2.5.8).
+    <div className="leading-[24px]">
+      <Lines trees={toTrees(lines)} sought={sought.toLowerCase()} openTo={depth} />
+    </div>
+  )
 }
 
 function toTrees(lines: readonly string[]): readonly Tree[] {
