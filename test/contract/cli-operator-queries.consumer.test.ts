@@ -107,8 +107,8 @@ const QUERIES: readonly Command[] = [
     }),
   ),
   {
-    ...{ does: 'lists receipts after others', procedure: 'receipts.list', input: { after: 'WyJvcmRfeiIsIiJd' } },
-    ...{ answer: data({ items: [], next: null }), args: ['receipts', 'list', '--after', 'WyJvcmRfeiIsIiJd'] },
+    ...{ does: 'lists receipts after others', procedure: 'receipts.list', input: { after: 'W251bGwsIm9yZF96IiwiIl0' } },
+    ...{ answer: data({ items: [], next: null }), args: ['receipts', 'list', '--after', 'W251bGwsIm9yZF96IiwiIl0'] },
     says: /^No receipts/,
   },
   {
