@@ -16,6 +16,8 @@ const PER_SECOND = Number(process.env.KILL_PER_SECOND ?? 150)
 const SEED = Number(process.env.KILL_SEED ?? randomInt(2 ** 31))
 
 const ORDERS_A_CYCLE = Number(process.env.KILL_ORDERS ?? 25)
+/** New events must meet the dead process: what the load has left may be repetitions, which a gateway answers from memory. */
+const ORDERS_AFTER_A_KILL = 5
 const SETTLED_WITHIN_MS = 60_000
 /** The time before the first kill and after the last: the starts, the rest of the load, settling, the closing check. */
 const AROUND_MS = 300_000
@@ -98,8 +100,11 @@ describe.each([1, 3] as const)('FP-01 FP-02 FP-13 kill -9 of any process at rand
     for (const name of drawVictims(nodes, random)) {
       // Ask before there is load: the answer of a busy server may take longer than the load lasts.
       const victim = await victims[name]()
+      const later = await createOrdersAfterFault(stack, ORDERS_AFTER_A_KILL)
       await sendUntilSomeMoment(stack, source, random)
       await victim.kill('SIGKILL')
+      addMixedLoad(source, later)
+      void source.run()
       // Back at once, it could be missed by every delivery of a slow machine.
       if (name === 'primary' && nodes === 1)
         await until(
