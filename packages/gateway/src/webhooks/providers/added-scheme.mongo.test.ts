@@ -37,13 +37,7 @@ describe('a scheme that is added by one file and its line in the list', () => {
   it('accepts authentic deliveries at the real route, once, as one of our events', async () => {
     expect([await deliver(body), await deliver(body)]).toEqual([200, 200])
     expect(await events.find().toArray()).toMatchObject([
-      {
-        provider: 'acme',
-        type: 'payment.succeeded',
-        objectId: 'p_1',
-        orderId: 'ord_0001',
-        secretId: 'only',
-      },
+      { provider: 'acme', type: 'payment.succeeded', objectId: 'p_1', orderId: 'ord_0001', secretId: 'only' },
     ])
   })
 

@@ -4,7 +4,7 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { EVENTS } from '@oncehook/queue/task'
 import { makeDevelopmentSecret } from '@oncehook/simulator/development-secret'
 import { forgeChecksum } from '@oncehook/webhooks/testing/forge-checksum'
-import { serveApi } from '@oncehook/webhooks/testing/serve-api'
+import { type ApiAnswers, serveApi } from '@oncehook/webhooks/testing/serve-api'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { TRANSMISSIONS } from '../../inbox/transmissions.ts'
@@ -207,18 +207,25 @@ describe('PayPal with fetch', () => {
     expect(api.requests).toHaveLength(asked)
   })
 
-  it.each([
-    ['refuses the credentials', { '/v1/oauth2/token': [401, { error: 'invalid_client' }] as const }],
-    ['refuses the token twice', { '/v1/oauth2/token': [200, token] as const, [`${path}WH-2`]: [401, {}] as const }],
-    ['gives no token', { '/v1/oauth2/token': [200, {}] as const }],
-  ])('stores nothing where PayPal %s, and asks to be sent the event again', async (_, answers) => {
+  it('stores nothing while PayPal refuses the credentials or the token, or gives none, and asks to be sent the event again', async () => {
+    const answers: Record<string, ApiAnswers[string]> = {}
     await using api = await serveApi(answers)
     const providers = { pal: { ...pal, fetch: { baseUrl: api.baseUrl, token: 'client:secret' } } }
     const gateway = stack.use(await startGateway({ database, providers }))
-    const body = Buffer.from(payment({ id: 'WH-2' }))
-    expect(await deliver(gateway, body, transmit(body))).toBe(500)
-    expect(await events.countDocuments({ eventId: 'WH-2' })).toBe(0)
+    for (const answer of [
+      [401, { error: 'invalid_client' }],
+      [200, {}],
+      [200, token],
+    ] as const) {
+      const id = `WH-${randomUUID()}`
+      const body = Buffer.from(payment({ id }))
+      answers['/v1/oauth2/token'] = answer
+      answers[`${path}${id}`] = [401, {}]
+      expect(await deliver(gateway, body, transmit(body))).toBe(500)
+      expect(await events.countDocuments({ eventId: id })).toBe(0)
+    }
     expect(JSON.stringify(gateway.logs)).not.toMatch(/A21AAF|Basic/)
-    expect(api.requests.length).toBeLessThanOrEqual(4)
+    // With a token, it asks twice at most.
+    expect(api.requests.length).toBeLessThanOrEqual(2 + 4)
   })
 })

@@ -196,6 +196,16 @@ describe('readProviders', () => {
     ])
   })
 
+  it('needs an API to ask and a key for it, and no secret, of a provider that signs nothing', () => {
+    const fetch = { baseUrl: 'https://api.mollie.com/v2', token: 'live_key_0001' }
+    const problem = (settings: object) => problemsOf({ acme: { scheme: 'mollie-classic', ...settings } }).join()
+    expect(problem({ fetch })).toBe('')
+    expect(problem({})).toMatch(/^PROVIDERS\.acme\.fetch /)
+    expect(problem({ fetch: { baseUrl: fetch.baseUrl } })).toMatch(/^PROVIDERS\.acme\.fetch\.token /)
+    const secrets = [{ id: 's1', value: 'a secret of nothing at all' }]
+    expect(problem({ fetch, secrets })).toBe('PROVIDERS.acme.secrets must be omitted: nothing is signed')
+  })
+
   const pinning = (...certificates: unknown[]) => ({
     ...{ scheme: 'paypal', certificates },
     secrets: [{ id: 'a', value: '1JE4291016473214C' }],
@@ -351,18 +361,8 @@ describe('readProviders', () => {
     )
     const member = fc.constantFrom(
       ...['scheme', 'secrets', 'header', 'algorithm', 'encoding', 'prefix', 'timestampHeader', 'signedText'],
-      ...[
-        'separator',
-        'timestampPrefix',
-        'publicUrl',
-        'secretEncoding',
-        'toleranceSeconds',
-        'maxBytes',
-        'acceptShortSecret',
-        'events',
-        'read',
-        'shape',
-      ],
+      ...['separator', 'timestampPrefix', 'publicUrl', 'secretEncoding', 'toleranceSeconds', 'maxBytes'],
+      ...['acceptShortSecret', 'events', 'read', 'shape'],
       ...['effects', 'requireAmount', 'expect'],
     )
     fc.assert(
