@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sampleRecord } from '@oncehook/gateway/testing/sample-record'
+import { startGateway } from '@oncehook/gateway/testing/start-gateway'
 import { PROVIDERS, paymentEvent, startOperatedSystem } from '@oncehook/gateway/testing/start-operated-system'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
@@ -178,11 +179,13 @@ describe('doctor', () => {
   })
 
   it('names a dependency that is unavailable, and continues', async () => {
-    await using own = await testDatabase(process.env)
-    await using without = await startOperatedSystem(own)
-    const { gateway, fulfilment } = without
+    const ofProviders = { PROVIDERS: '', PROVIDERS_FILE: system.providersFile }
+    const ofTokens = {
+      API_TOKENS: JSON.stringify({ tests: apiToken }),
+      OPERATOR_TOKENS: JSON.stringify({ alice: operatorToken }),
+    }
+    await using gateway = await startGateway({ database, settings: { ...ofProviders, ...ofTokens } })
     await using data = await makeDataFolder(gateway.url, { adminUrl: gateway.adminUrl, apiToken, operatorToken })
-    await fulfilment.close()
     const { exitCode, of } = await examine(data)
     expect(of('fulfilment')).toMatchObject({ level: 'failure', message: 'The gateway cannot reach fulfilment' })
     expect(of('mongodb')).toMatchObject({ level: 'ok' })

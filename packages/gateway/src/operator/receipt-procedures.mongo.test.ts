@@ -3,7 +3,8 @@ import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { listen } from '@oncehook/kernel/http/server/listen'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { paymentEvent, startOperatedSystem } from '../testing/start-operated-system.ts'
+import { startGateway } from '../testing/start-gateway.ts'
+import { createOperatorClient, paymentEvent, startOperatedSystem, TOKENS } from '../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
@@ -71,16 +72,15 @@ describe('receipts.release', () => {
   })
 
   it('says that fulfilment is unavailable, and that it was called', async () => {
-    await using own = await testDatabase(process.env)
-    await using cut = await startOperatedSystem(own)
-    await cut.fulfilment.close()
-    const { receipts } = cut.operator()
+    const { alice } = TOKENS.operators
+    await using cut = await startGateway({ database, settings: { OPERATOR_TOKENS: JSON.stringify({ alice }) } })
+    const { receipts } = createOperatorClient(cut.adminUrl, alice)
     const key = 'a-key-of-nothing'
     expect(await refusalOf(receipts.release.mutate({ key, reason }))).toMatchObject({
       ...{ code: 'SERVICE_UNAVAILABLE', reason: 'unavailable' },
     })
     expect(await refusalOf(receipts.list.query())).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
-    const entries = await cut.db.collection('audit').find().sort({ _id: 1 }).toArray()
+    const entries = await audit.find().sort({ _id: 1 }).toArray()
     expect(entries).toMatchObject([{ details: { key } }, { details: { key, unanswered: 'unavailable' } }])
   })
 })

@@ -3,33 +3,26 @@ import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
 import { AUDIENCE } from '../../testing/issuer/issuer-server.ts'
 import { startOidcIssuer } from '../../testing/issuer/oidc-issuer.ts'
-import { createOperatorClient, startOperatedSystem } from '../../testing/start-operated-system.ts'
+import { type RunningGateway, startGateway } from '../../testing/start-gateway.ts'
+import { createOperatorClient, startOperatedSystem, TOKENS } from '../../testing/start-operated-system.ts'
 
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
 const issuer = stack.use(
   await startOidcIssuer(
-    {
-      alice: ['hook-operators'],
-      bob: ['hook-readers', 'payroll'],
-      carol: ['payroll'],
-      dave: undefined,
-    },
+    { alice: ['hook-operators'], bob: ['hook-readers', 'payroll'], carol: ['payroll'], dave: undefined },
     { alice: { acr: 'phr', amr: ['pwd', 'mfa'] }, bob: { acr: '1', amr: ['pwd'] } },
   ),
 )
-const system = stack.use(
-  await startOperatedSystem(database, {
-    settings: {
-      OPERATOR_ISSUER: issuer.issuer,
-      OPERATOR_AUDIENCE: AUDIENCE,
-      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
-      RATE_LIMIT_FAILED: '5',
-    },
-    limits: { rateWindowSeconds: 3_600 },
-  }),
-)
+const settings = {
+  OPERATOR_ISSUER: issuer.issuer,
+  OPERATOR_AUDIENCE: AUDIENCE,
+  OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
+  OPERATOR_TOKENS: JSON.stringify(TOKENS.operators),
+}
+const limited = { settings: { ...settings, RATE_LIMIT_FAILED: '5' }, limits: { rateWindowSeconds: 3_600 } }
+const system = stack.use(await startOperatedSystem(database, limited))
 const clientOf = async (name: string) => createOperatorClient(system.gateway.adminUrl, await issuer.token(name))
 const FORBIDDEN = { code: 'FORBIDDEN', httpStatus: 403, reason: 'role_missing' }
 const askWith = (token: string) => system.call('/operator/overview', { headers: { authorization: `Bearer ${token}` } })
@@ -73,45 +66,35 @@ describe('an operator with a token of the issuer', () => {
 })
 
 it('with a sign-in that is too weak, an operator is asked to sign in again', async () => {
-  await using own = await testDatabase(process.env)
-  await using strict = await startOperatedSystem(own, {
-    settings: {
-      OPERATOR_ISSUER: issuer.issuer,
-      OPERATOR_AUDIENCE: AUDIENCE,
-      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'], 'hook-readers': ['read'] }),
-      OPERATOR_ACR_VALUES: 'phr phrh',
-      OPERATOR_AMR_VALUES: 'mfa',
-    },
-  })
-  await createOperatorClient(strict.gateway.adminUrl, await issuer.token('alice')).overview.query()
+  const rules = { OPERATOR_ACR_VALUES: 'phr phrh', OPERATOR_AMR_VALUES: 'mfa' }
+  await using strict = await startGateway({ database, settings: { ...settings, ...rules } })
+  await createOperatorClient(strict.adminUrl, await issuer.token('alice')).overview.query()
   const weak = { authorization: `Bearer ${await issuer.token('bob')}` }
-  const { status, headers, body } = await strict.call('/operator/overview', { headers: weak })
+  const { status, headers, body } = await ask(strict, '/operator/overview', weak)
   expect(status).toBe(401)
   expect(body).toContain('its acr does not meet the settings of the gateway')
   expect(headers.get('www-authenticate')).toBe('Bearer error="insufficient_user_authentication", acr_values="phr phrh"')
-  const lines = strict.gateway.logs.filter(({ code }) => code === 'sign_in_insufficient')
+  const lines = strict.logs.filter(({ code }) => code === 'sign_in_insufficient')
   expect(lines).toMatchObject([{ msg: 'operator.called', claim: 'acr', status: 401 }])
-  const { body: metrics } = await strict.call('/metrics')
+  const { body: metrics } = await ask(strict, '/metrics')
   expect(metrics).toContain('oncehook_authentication_failures_total{api="operator",reason="sign_in"} 1')
-  await strict.operator().overview.query()
+  await createOperatorClient(strict.adminUrl, TOKENS.operators.alice).overview.query()
 })
 
 it('without its issuer, a gateway starts, accepts the tokens of its settings, and answers 503 to others', async () => {
   await using ended = await startOidcIssuer({ alice: ['hook-operators'] })
   const token = await ended.token('alice')
   await ended.stop()
-  await using own = await testDatabase(process.env)
-  await using other = await startOperatedSystem(own, {
-    settings: {
-      OPERATOR_ISSUER: ended.issuer,
-      OPERATOR_AUDIENCE: AUDIENCE,
-      OPERATOR_GROUPS: JSON.stringify({ 'hook-operators': ['operate'] }),
-    },
-  })
-  const client = createOperatorClient(other.gateway.adminUrl, token)
+  await using other = await startGateway({ database, settings: { ...settings, OPERATOR_ISSUER: ended.issuer } })
+  const client = createOperatorClient(other.adminUrl, token)
   expect(await refusalOf(client.overview.query())).toMatchObject({ httpStatus: 503, reason: 'unavailable' })
-  expect((await other.call('/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
-  await other.operator().overview.query()
-  const failures = other.gateway.logs.filter(({ msg }) => msg === 'operator.issuer-failed')
+  expect((await ask(other, '/metrics')).body).not.toContain('oncehook_authentication_failures_total{')
+  await createOperatorClient(other.adminUrl, TOKENS.operators.alice).overview.query()
+  const failures = other.logs.filter(({ msg }) => msg === 'operator.issuer-failed')
   expect(failures).toMatchObject([{ issuer: ended.issuer }])
 })
+
+async function ask({ adminUrl }: RunningGateway, path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${adminUrl}${path}`, { headers })
+  return { status: response.status, headers: response.headers, body: await response.text() }
+}

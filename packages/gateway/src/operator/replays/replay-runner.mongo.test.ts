@@ -77,7 +77,7 @@ it('makes all events due in slices, in one round if no rate was given', async ()
 })
 
 it('lets a small replay finish while an earlier large one continues', async () => {
-  const large = await startReplay(1_500)
+  const large = await startReplay(1_100)
   const some = await events.find().sort({ _id: -1 }).limit(3).toArray()
   const small = new ObjectId()
   const target = { ids: some.map(({ _id }) => String(_id)) }

@@ -44,9 +44,7 @@ describe('remap', () => {
   })
 
   it('says why if the provider or the body is missing, or if the body contains another event or none', async () => {
-    expect(await remap(recordOf(body), { providers: () => new Map(), fetch })).toEqual({
-      failure: 'provider_unknown',
-    })
+    expect(await remap(recordOf(body), { providers: () => new Map(), fetch })).toEqual({ failure: 'provider_unknown' })
     const expired = { ...recordOf(body), raw: new Binary(Buffer.alloc(0)) }
     expect(await read(expired)).toEqual({ failure: 'body_expired' })
     expect(await read(recordOf({ ...body, id: 'evt_2' }))).toEqual({ failure: 'event_missing' })

@@ -38,9 +38,7 @@ it('a session is opened after its entry in the audit log, and not without', asyn
   const known = { add: (token: string) => void steps.push(token) }
   expect(
     await openSession({ signIns, takeTurn, known, openAudit: () => ({ ...rest, record }) }, signedIn, exchange),
-  ).toEqual({
-    ...{ operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' },
-  })
+  ).toEqual({ ...{ operator: 'alice', roles: ['read'], expiresAt: '1970-01-01T00:00:01.000Z' } })
   expect(cookies.slice(-1)).toEqual(['oncehook-session=ohs_of-alice; Path=/operator/; HttpOnly; SameSite=Strict'])
   expect(steps).toEqual([['alice', 'sign_in.opened'], [credential, operator], 'ohs_of-alice'])
 

@@ -95,7 +95,7 @@ describe('a sign-in at an issuer', () => {
     })
   })
 
-  it('requests the scopes and the audience of the settings: by resource in both requests, by audience once', async () => {
+  it('requests the kind of sign-in, the scopes and the audience of the settings: by resource in both requests, by audience once', async () => {
     const scope = 'openid profile'
     const byResource = await signIn({ client: { scope, audienceParameter: 'resource' } })
     const byAudience = await signIn({ client: { audienceParameter: 'audience' } })
@@ -105,6 +105,9 @@ describe('a sign-in at an issuer', () => {
     expect(byResource.url.searchParams.has('audience')).toBe(false)
     expect([byAudience.url.searchParams.get('audience'), byAudience.sent.has('audience')]).toEqual([audience, false])
     expect([byAudience.url.searchParams.has('resource'), byAudience.sent.has('resource')]).toEqual([false, false])
+    expect(byAudience.url.searchParams.has('acr_values')).toBe(false)
+    const strong = await signIn({ rules: { acrValues: ['phr', 'phrh'] } })
+    expect(strong.url.searchParams.get('acr_values')).toBe('phr phrh')
   })
 
   it('sends the secret of the client in the way that the issuer offers', async () => {
@@ -179,6 +182,8 @@ describe('an answer of the token endpoint', () => {
     ['has an ID token that has ended', tokensWith({ exp: seconds() - 600 })],
     ['has an ID token without the nonce', tokensWith({ nonce: undefined })],
     ['fails for a while', tokensError('temporarily_unavailable')],
+    ['breaks off', () => Promise.reject(new TypeError('fetch failed'))],
+    ['takes too long', () => Promise.reject(new DOMException('The operation timed out', 'TimeoutError'))],
     ['asks to come later', async () => new Response('later', { status: 429 })],
   ])('that %s is the mistake of the issuer, and not of the operator', async (_, tokens) => {
     expect((await signIn({ tokens })).token).toMatchObject({ code: 'sign_in_unavailable' })

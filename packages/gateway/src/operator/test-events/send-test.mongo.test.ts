@@ -162,7 +162,6 @@ describe('TEST_EVENTS=apply', async () => {
 
 describe('a test event of every scheme', () => {
   it('is accepted by the verifier, or refused with what to do instead', async () => {
-    await using other = await testDatabase(process.env)
     const place = { publicUrl: 'https://pay.example.com/api/webhooks/p', apiUrl: 'http://127.0.0.1:9', now: Date.now() }
     const made = [...SCHEMES.keys()].map(async (scheme) => {
       const { settings } = await simulateProvider(scheme, {
@@ -175,7 +174,7 @@ describe('a test event of every scheme', () => {
     // One operator may send 30 in a minute.
     const tokens = Object.fromEntries(Object.keys(providers).map((name) => [name, randomBytes(24).toString('hex')]))
     await using gateway = await startGateway({
-      ...{ database: other, providers },
+      ...{ database, providers },
       settings: { OPERATOR_TOKENS: JSON.stringify({ ...system.tokens.operators, ...tokens }) },
     })
     const client = createOperatorClient(gateway.adminUrl, system.tokens.operators.alice)
@@ -183,16 +182,8 @@ describe('a test event of every scheme', () => {
     const signable = listed.filter(({ takesTests }) => takesTests).map(({ name }) => name)
     const refused = listed.map(({ name }) => name).filter((name) => !signable.includes(name))
     expect(refused.toSorted()).toEqual([
-      'app-store',
-      'discord',
-      'flutterwave',
-      'mercadopago',
-      'mollie-classic',
-      'paypal',
-      'plaid',
-      'sendgrid',
-      'sns',
-      'wise',
+      ...['app-store', 'discord', 'flutterwave', 'mercadopago', 'mollie-classic', 'paypal', 'plaid', 'sendgrid'],
+      ...['sns', 'wise'],
     ])
     for (const provider of refused) {
       const refusal = await refusalOf(client.events.sendTest.mutate({ provider, reason }))
@@ -264,9 +255,8 @@ describe('a test event that a handler wants', async () => {
 describe('a token that sends test events all the time', () => {
   it('is limited, and others are not', async () => {
     const at = Date.now()
-    await using other = await testDatabase(process.env)
     await using gateway = await startGateway({
-      ...{ database: other, clock: { now: () => at } },
+      ...{ database, clock: { now: () => at } },
       providers: {
         asked: {
           scheme: 'mollie-classic',
