@@ -11,9 +11,7 @@ import { hmacProvider } from './testing/hmac-provider.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
 const MAIN = new URL('main.ts', import.meta.url).pathname
-const PROVIDERS = {
-  acme: hmacProvider({ id: 'only', value: SECRET }),
-}
+const PROVIDERS = { acme: hmacProvider({ id: 'only', value: SECRET }) }
 
 /** A gateway with several processes, and the text of both its outputs. */
 async function run(database: TestDatabase, settings: Readonly<Record<string, string>> = {}) {
@@ -84,11 +82,12 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a gateway of several processes', () => {
-  it('answers behind one port, shows the sum of all in its metrics, and stops in order', async () => {
+  it('answers behind one port, shows the sum of all in its metrics, replaces a worker that was killed, while the other continues, and leaves none behind when it is killed itself', async () => {
     await using database = await testDatabase(process.env)
     await using gateway = await run(database)
     await gateway.bothServe()
-    expect(new Set(gateway.workers()).size).toBe(2)
+    const [killed = 0, other = 0] = gateway.workers()
+    expect(other).not.toBe(killed)
 
     const statuses = await Promise.all(Array.from({ length: 40 }, () => deliver(gateway.url)))
     expect(new Set(statuses)).toEqual(new Set([200]))
@@ -101,10 +100,18 @@ describe('a gateway of several processes', () => {
       expect(metrics).toContain('oncehook_events_unsettled 0')
     }
 
-    gateway.child.kill('SIGTERM')
-    expect(await gateway.exited).toEqual([0, null])
-    expect(gateway.workers().filter(isAlive)).toEqual([])
-    expect(gateway.lines('service.stopped')).toHaveLength(3)
+    process.kill(killed, 'SIGKILL')
+    await expect.poll(() => gateway.lines('worker.died')).toMatchObject([{ worker: killed, signal: 'SIGKILL' }])
+    expect(await deliver(gateway.url)).toBe(200)
+    await expect.poll(() => gateway.lines('service.started').length).toBe(3)
+    const [, , next = 0] = gateway.workers()
+    expect([killed, other, next].map(isAlive)).toEqual([false, true, true])
+    process.kill(other, 'SIGKILL')
+    await expect.poll(() => deliver(gateway.url)).toBe(200)
+
+    gateway.child.kill('SIGKILL')
+    await gateway.exited
+    await expect.poll(() => gateway.workers().filter(isAlive)).toEqual([])
   })
 
   it.each([1, 2])(
@@ -117,29 +124,11 @@ describe('a gateway of several processes', () => {
       expect(await gateway.exited).toEqual([0, null])
       expect(gateway.workers().filter(isAlive)).toEqual([])
       expect(gateway.lines('service.stage-failed')).toEqual([])
+      // The second is forked when the first serves. A worker that does not yet serve says nothing.
+      expect(gateway.lines('service.stopped').length).toBeGreaterThanOrEqual(count)
     },
     60_000,
   )
-
-  it('replaces a worker that was killed, while the other continues, and leaves none behind when it is killed itself', async () => {
-    await using database = await testDatabase(process.env)
-    await using gateway = await run(database)
-    await gateway.bothServe()
-    const [killed = 0, other = 0] = gateway.workers()
-    process.kill(killed, 'SIGKILL')
-    await expect.poll(() => gateway.lines('worker.died')).toMatchObject([{ worker: killed, signal: 'SIGKILL' }])
-    expect(await deliver(gateway.url)).toBe(200)
-    await expect.poll(() => gateway.lines('service.started').length).toBe(3)
-
-    const [, , next = 0] = gateway.workers()
-    expect([killed, other, next].map(isAlive)).toEqual([false, true, true])
-    process.kill(other, 'SIGKILL')
-    await expect.poll(() => deliver(gateway.url)).toBe(200)
-
-    gateway.child.kill('SIGKILL')
-    await gateway.exited
-    await expect.poll(() => gateway.workers().filter(isAlive)).toEqual([])
-  })
 
   it('names once what a person must fix, and exits with 78', async () => {
     await using database = await testDatabase(process.env)

@@ -78,12 +78,7 @@ const own = (name: Name, members: object = {}) => ({
   [name]: byHttps(servers[name], { events: [{ types: [`${name}.*`] }], ...members }),
 })
 /** For the tests that need no gateway of their own. */
-const shared = stack.use(
-  await start({
-    ...own('bare'),
-    ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }),
-  }),
-)
+const shared = stack.use(await start({ ...own('bare'), ...own('lined', { orderBy: ORDER_BY, concurrency: 16 }) }))
 // Each has its own handler, and most of its time is waiting.
 describe.concurrent('a handler that is called by https', () => {
   it('gets the tasks with the same value one after the other, in their order, and the next one at once', async ({

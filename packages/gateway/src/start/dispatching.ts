@@ -259,7 +259,7 @@ function describeDispatcher(
 
 /** Creates the claims of a handler. A call takes at most `callMs`. */
 function createOwnClaims(
-  { settings, mongo, pauses, databaseErrors, logger }: GatewayContext,
+  { settings, mongo, pauses, databaseErrors, logger, monotonicMs = now }: GatewayContext,
   { probe, steadiness }: SharedDispatching,
   { handler, callMs, ordering }: Pick<ClaimOptions, 'handler' | 'ordering'> & { readonly callMs: number },
 ): Claims {
@@ -277,5 +277,5 @@ function createOwnClaims(
       logger.warn({ error, handler }, 'line.not-advanced')
     },
   })
-  return databaseErrors.watch(probedClaims(claims, { handler, probe, now }))
+  return databaseErrors.watch(probedClaims(claims, { handler, probe, now: monotonicMs }))
 }

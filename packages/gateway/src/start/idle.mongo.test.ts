@@ -4,6 +4,8 @@ import { describe, it } from 'vitest'
 import { startGateway } from '../testing/start-gateway.ts'
 
 const SETTLING_MS = 2_000
+// Longer than a gateway without tasks counts as busy.
+const IDLE_AFTER_MS = 11_000
 // As long as a look for due tasks, a poll for pauses and a search for replays take turns.
 const WINDOW_MS = 6_000
 // A window may begin just before one look and end just after another: then it sees one more of each gateway.
@@ -22,7 +24,12 @@ describe.concurrent('two gateways with nothing to do', () => {
     const handler = { trpc: 'http://127.0.0.1:9/trpc', events: [{ types: ['*'] }] }
     const named = Array.from({ length: handlers }, (_one, at) => [`h${at}`, handler])
     const settings = { HANDLERS: JSON.stringify(Object.fromEntries(named)) }
-    for (let started = 0; started < 2; started += 1) gateways.use(await startGateway({ database, settings }))
+    let aheadMs = 0
+    const monotonicMs = (): number => performance.now() + aheadMs
+    for (let started = 0; started < 2; started += 1) {
+      gateways.use(await startGateway({ database, settings, monotonicMs }))
+    }
+    aheadMs = IDLE_AFTER_MS
     // The tasks of the start, such as the creation of indexes, may end late.
     const rate = () => measureCommandRate(database.db, SETTLING_MS)
     await expect.poll(rate).toBeLessThanOrEqual(2 * most)

@@ -12,10 +12,7 @@ describe.concurrent('Dispatcher', () => {
     await using running = await startDispatcher(database)
     await running.record('a')
     await untilState(running, 'done', 1)
-    expect(await running.open.record('a')).toMatchObject({
-      starts: 1,
-      attempts: [{ outcome: 'applied', code: null }],
-    })
+    expect(await running.open.record('a')).toMatchObject({ starts: 1, attempts: [{ outcome: 'applied', code: null }] })
     expect(running.fake.applied).toEqual(['a'])
     const writes = running.open.commands.filter(({ command }) => command.update === EVENTS)
     expect(writes).toHaveLength(1)
