@@ -105,31 +105,6 @@ export function freeze(nodes: readonly MongodUnderTest[]): Disposable & { resume
   return { resume, [Symbol.dispose]: resume }
 }
 
-/**
- * Stops the secondaries from fetching from the primary, until it is resumed by hand. The primary stays primary, but no
- * majority confirms a write.
- */
-export async function stopReplication(set: ReplicaSetUnderTest): Promise<{ resume(): Promise<void> }> {
-  const primary = await set.primary()
-  const secondaries = await set.secondaries()
-  const setStop = async (mode: 'alwaysOn' | 'off'): Promise<void> => {
-    await Promise.all(
-      secondaries.map(({ port }) => adminCommand(port, { configureFailPoint: 'stopReplProducer', mode })),
-    )
-  }
-  const note = { appendOplogNote: 1, data: {}, writeConcern: { w: 'majority', wtimeout: NOT_CONFIRMED_MS } }
-  await setStop('alwaysOn')
-  await until(
-    () =>
-      adminCommand(primary.port, note).then(
-        ({ writeConcernError }) => writeConcernError === undefined,
-        () => false,
-      ),
-    (isConfirmed) => !isConfirmed,
-  )
-  return { resume: () => setStop('off') }
-}
-
 /** A replica set of one test, its nodes and how they are reached. */
 export interface ReplicaSetUnderTest extends AsyncDisposable {
   readonly uri: string
@@ -155,7 +130,6 @@ export interface ReplicaSetOptions {
 }
 
 const ELECTION_MS = 2_000
-const NOT_CONFIRMED_MS = 1_000
 // A tenth of the default, so that nodes find each other, and notice returning nodes, sooner.
 const HEARTBEAT_MS = 200
 const SETTINGS = { electionTimeoutMillis: ELECTION_MS, heartbeatIntervalMillis: HEARTBEAT_MS }

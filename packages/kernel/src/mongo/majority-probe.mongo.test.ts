@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { startReplicaSet, stopReplication } from '../../../../test/support/mongod/mongod-under-test.ts'
-import { Secret } from '../secrets/secret.ts'
+import type { Secret } from '../secrets/secret.ts'
+import { armFailPoint } from '../testing/fail-point.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { startSecuredMongod } from '../testing/secured-mongod.ts'
 import { testDatabase } from '../testing/test-database.ts'
@@ -46,14 +46,17 @@ describe('createMajorityProbe', () => {
   })
 
   it('does not count a node that answers without a majority behind it, and sees the majority come back', async () => {
-    await using set = await startReplicaSet(3, { electionsByHand: true })
-    await using mongo = connectionTo(new Secret(set.uri), 'test')
+    await using database = await testDatabase(process.env)
+    await using mongo = connectionTo(database.uri, database.name)
     await mongo.open()
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
-    const replication = await stopReplication(set)
-    await expect.poll(() => outcomeOf(mongo.ping())).toBe('not ready')
-    expect(await mongo.db.command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
-    await replication.resume()
+    {
+      const how = { writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' } }
+      const failing = { commands: ['update'], appName: 'probe-test', after: 0, how }
+      await using _ = await armFailPoint(database.uri, failing)
+      expect(await outcomeOf(mongo.ping())).toBe('not ready')
+      expect(await mongo.db.command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })
+    }
     await expect.poll(() => outcomeOf(mongo.ping())).toBe('ready')
   })
 

@@ -3,14 +3,13 @@ import { type CommandStartedEvent, MongoServerError } from 'mongodb'
 import { describe, expect, it, vi } from 'vitest'
 import { findMongod } from '../../../../scripts/mongod/find-mongod.ts'
 import { startThrowawayMongod } from '../../../../scripts/mongod/throwaway-mongod.ts'
-import { startReplicaSet } from '../../../../test/support/mongod/mongod-under-test.ts'
 import { startStandaloneMongod } from '../../../../test/support/mongod/standalone-mongod.ts'
 import { Secret } from '../secrets/secret.ts'
 import { SettingsError } from '../settings/settings.ts'
 import { memoryLogger } from '../testing/memory-logger.ts'
 import { testDatabase } from '../testing/test-database.ts'
 import { MAJORITY } from './majority.ts'
-import { createMongoConnection, type MongoConnection, type MongoOptions } from './mongo-connection.ts'
+import { checkHello, createMongoConnection, type MongoConnection, type MongoOptions } from './mongo-connection.ts'
 
 const OTHER_NODES = 'sets another read preference: remove it or set readPreference=primary'
 const OTHER_CONCERN = 'sets another read concern: remove it or set readConcernLevel=majority'
@@ -81,6 +80,30 @@ describe('createMongoConnection', () => {
     const refusal = await refusalOf(() => connection(new Secret(uri)))
     expect(refusal.message).toMatch(/^MONGODB_URI \w/)
     expect(inspect(refusal, { depth: null, showHidden: true })).not.toContain('canary')
+  })
+})
+
+describe('checkHello', () => {
+  const set = { setName: 'rs0', isWritablePrimary: false }
+
+  it.each([
+    [
+      'of a replica set behind a router',
+      { msg: 'isdbgrid', isWritablePrimary: true },
+      false,
+      'MONGODB_URI names a mongos',
+    ],
+    [
+      'that follows another, by a direct connection',
+      { ...set, primary: 'other:27017' },
+      true,
+      'remove directConnection',
+    ],
+    ['that only votes', { ...set, arbiterOnly: true }, false, 'remove directConnection'],
+    ['that follows another since a moment', { ...set, primary: 'other:27017' }, false, 'The node is not a primary'],
+    ['in an election', set, true, 'The node is not a primary'],
+  ])('refuses a node %s', (_, hello, isDirect, problem) => {
+    expect(() => checkHello(hello, isDirect)).toThrow(problem)
   })
 })
 
@@ -164,15 +187,5 @@ describe.concurrent('open', () => {
     await admin.command({ replSetFreeze: 0 })
     await opening
     await answers(made)
-  })
-
-  it('refuses a node that follows another', async ({ expect }) => {
-    await using set = await startReplicaSet(3)
-    const primary = await set.primary()
-    const secondary = set.nodes.find((node) => node !== primary)
-    await using made = connection(new Secret(`mongodb://127.0.0.1:${secondary?.port}/?directConnection=true`))
-    expect((await refusalOf(() => made.open())).problems).toEqual([
-      'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
-    ])
   })
 })

@@ -163,14 +163,18 @@ function refuseForeignServers(error: unknown): void {
  * @throws Error while the node is not a primary, because an election may change this
  */
 async function checkDeployment(db: Db): Promise<void> {
-  const hello = await askHello(db)
+  checkHello(await askHello(db), db.client.options.directConnection)
+}
+
+/** Checks the answer of a server to `hello`, with a direct connection or without. Throws as above. */
+export function checkHello(hello: Document, isDirect: boolean): void {
   if (hello.msg === 'isdbgrid') throw new SettingsError(['MONGODB_URI names a mongos: name a replica set'])
   if (typeof hello.setName !== 'string') {
     throw new SettingsError(['MONGODB_URI names a standalone server: a replica set is required, one member is enough'])
   }
   if (hello.isWritablePrimary === true) return
   // Without a direct connection, the node was the primary a moment ago. The next attempt finds the new one.
-  if (hello.arbiterOnly === true || (typeof hello.primary === 'string' && db.client.options.directConnection)) {
+  if (hello.arbiterOnly === true || (typeof hello.primary === 'string' && isDirect)) {
     throw new SettingsError([
       'MONGODB_URI connects to one node that is not the primary: remove directConnection and add replicaSet',
     ])

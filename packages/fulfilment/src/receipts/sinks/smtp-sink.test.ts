@@ -1,5 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { SERVER_CERTIFICATE, TEST_CA } from '@oncehook/kernel/testing/certificates/test-certificates'
+import { createTestAuthority } from '@oncehook/kernel/testing/certificates/issue-certificate'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MailFaults, startMailServer } from '../../testing/mail-server.ts'
 import { type Receipt, receiptOutcomeUnknown, receiptRefused } from '../receipt-sink.ts'
@@ -16,6 +16,8 @@ const receipt: Receipt = {
   paidAt: '2026-11-21T10:00:00.000Z',
 }
 const signal = AbortSignal.timeout(60_000)
+const authority = await createTestAuthority('tests')
+const tls = await authority.issue('mail', ['127.0.0.1', 'localhost'])
 
 /** A mail server, and a sink that sends to it. */
 async function mailServer(faults: MailFaults = {}, requireTls = false) {
@@ -90,16 +92,16 @@ describe('an smtp: sink', () => {
   })
 
   it('sends no mail to a server with an untrusted certificate', async () => {
-    await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
+    await using there = await mailServer({ tls }, true)
     await expect(there.sink.send(receipt, signal)).rejects.toMatchObject({ code: 'mail_without_tls' })
     expect(there.taken).toHaveLength(0)
   })
 
   it('mails by STARTTLS where TLS is required', async () => {
     const usual = getCACertificates('default')
-    setDefaultCACertificates([...usual, TEST_CA])
+    setDefaultCACertificates([...usual, authority.ca])
     onTestFinished(() => setDefaultCACertificates(usual))
-    await using there = await mailServer({ tls: SERVER_CERTIFICATE }, true)
+    await using there = await mailServer({ tls }, true)
     await there.sink.send(receipt, signal)
     expect(there.taken).toMatchObject([{ to: ['customer@example.com'], secure: true }])
   })
