@@ -1,42 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import { newServiceKeyPair, testServiceTokens } from '@oncehook/kernel/testing/service-key-pair'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { describe, expect, it, vi } from 'vitest'
 import { stablePort } from '../../../scripts/ports/stable-port.ts'
 import { COMPILED_CODE } from '../../../test/support/compiled-code.ts'
+import { startFaultProxy } from '../../../test/support/stack/fault-proxy.ts'
 import { fulfilmentClient, refusalOf } from './testing/fulfilment-client.ts'
 import { sampleOrder } from './testing/samples.ts'
 
 const KEYS = newServiceKeyPair()
 const MAIN = new URL('main.ts', import.meta.url).pathname
-
-/** A proxy to the database that can be shut and opened. */
-async function gate(to: string) {
-  const target = new URL(to)
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    const onward = connect(Number(target.port), target.hostname)
-    for (const end of [socket, onward]) sockets.add(end.on('error', () => {}).on('close', () => sockets.delete(end)))
-    socket.pipe(onward).pipe(socket)
-  })
-  const open = async (port: number): Promise<number> => {
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    return (server.address() as { port: number }).port
-  }
-  const shut = async (): Promise<void> => {
-    const closed = once(server, 'close')
-    server.close()
-    for (const socket of sockets) socket.destroy()
-    await closed
-  }
-  const port = await open(0)
-  const uri = `mongodb://127.0.0.1:${port}/?directConnection=true`
-  const disposed = async (): Promise<void> => void (server.listening && (await shut()))
-  return { uri, shut, open: () => open(port), [Symbol.asyncDispose]: disposed }
-}
+/** A port at which nothing listens. */
+const NOBODY = 1
 
 /** Fulfilment as a separate process. */
 async function run(env: NodeJS.ProcessEnv) {
@@ -63,11 +39,16 @@ function persistent<T>(call: () => Promise<T>): Promise<T> {
 describe('fulfilment as a process', () => {
   it('waits for its database, serves, says when the database is unavailable, recovers, and stops in order', async () => {
     await using database = await testDatabase(process.env)
-    await using way = await gate(database.uri.reveal())
-    await way.shut()
+    await using way = await startFaultProxy()
+    const open = (): void => way.leadTo(Number(new URL(database.uri.reveal()).port))
+    const shut = (): void => {
+      way.leadTo(NOBODY)
+      way.breakSome(100)
+    }
+    shut()
     const port = await stablePort()
     await using service = await run({
-      MONGODB_URI: way.uri,
+      MONGODB_URI: `mongodb://127.0.0.1:${way.port}/?directConnection=true`,
       FULFILMENT_DB: database.name,
       FULFILMENT_PORT: String(port),
     })
@@ -86,16 +67,16 @@ describe('fulfilment as a process', () => {
       reason: 'unavailable',
       retry: 'later',
     })
-    await way.open()
+    open()
     await expect.poll(readiness).toEqual(ready)
     // One working connection is enough to be ready. Others in the pool may not have noticed yet that they are dead.
     const { order } = await persistent(() => orders.create.mutate({ order: sampleOrder() }))
 
-    await way.shut()
+    shut()
     await expect.poll(readiness).toEqual(away)
     expect(await refusalOf(orders.get.query({ id: order.id }))).toMatchObject({ httpStatus: 503, retry: 'later' })
     expect((await fetch(`${url}/livez`)).status).toBe(200)
-    await way.open()
+    open()
     await expect.poll(readiness).toEqual(ready)
     expect(await persistent(() => orders.get.query({ id: order.id }))).toEqual(order)
 

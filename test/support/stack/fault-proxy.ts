@@ -21,6 +21,8 @@ export interface FaultProxy extends AsyncDisposable {
   strike(fault: Fault): Promise<void>
   /** Keeps the reply to the next request that carries a text, and what follows on its connection, until it is released. */
   holdReply(marker: string): HeldReply
+  /** From now on nothing gets through, and connections stay open, as if the server had been stopped. */
+  freeze(): void
   /** Delays everything by this number of milliseconds from now on, in both directions. */
   delay(ms: number): void
   /** Resets this percentage of the open connections, at least one if any is open. Returns their number. */
@@ -38,7 +40,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   let [targets, turn]: [readonly number[], number] = [[0], 0]
   const armed: ArmedFault[] = []
   const replies = createHeldReplies()
-  let delayMs = 0
+  let [delayMs, isFrozen] = [0, false]
   const sockets = new Set<Socket>()
   const clients = new Set<Socket>()
 
@@ -58,7 +60,7 @@ export async function startFaultProxy(): Promise<FaultProxy> {
 
   /** Whether a chunk goes through. */
   const passes = (client: Socket, direction: Fault['swallows'], chunk: Buffer): boolean =>
-    armed.map((fault) => spares(fault, client, direction, chunk)).every((spared) => spared)
+    !isFrozen && armed.map((fault) => spares(fault, client, direction, chunk)).every((spared) => spared)
 
   const server = createServer((client) => {
     const upstream = connect(targets[turn++ % targets.length] ?? 0, '127.0.0.1')
@@ -92,6 +94,9 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       return struck.promise
     },
     holdReply: replies.hold,
+    freeze: () => {
+      isFrozen = true
+    },
     delay: (ms) => {
       delayMs = ms
     },

@@ -273,17 +273,9 @@ describe('the listener', () => {
 
   it.each([
     { what: 'not JSON', body: 'broken', status: 400, reason: 'invalid_body' },
-    { what: 'nothing', body: '', status: 400, reason: 'invalid_body' },
-    { what: 'a member twice', body: '{"id":"a","id":"b","patch":{}}', status: 400, reason: 'invalid_body' },
     { what: 'no object', body: '[]', status: 400, reason: 'invalid_request' },
-    {
-      what: 'a number that would be bent',
-      body: '{"id":"a","patch":9007199254740993}',
-      status: 400,
-      reason: 'invalid_body',
-    },
+    { what: 'a bent number', body: '{"id":"a","patch":9007199254740993}', status: 400, reason: 'invalid_body' },
     { what: 'a form', headers: { 'content-type': 'application/x-www-form-urlencoded' }, status: 415 },
-    { what: 'another charset', headers: { 'content-type': 'application/json; charset=utf-16' }, status: 415 },
     { what: 'an encoded body', headers: { 'content-encoding': 'gzip' }, status: 415 },
     { what: '1 MiB and a byte', body: ' '.repeat(1_048_577), status: 413, reason: 'payload_too_large' },
   ])('refuses $what', async ({ body = '{}', headers = {}, status, reason = 'unsupported_media_type' }) => {
@@ -300,11 +292,6 @@ describe('the listener', () => {
       expect(await raw(`GET ${path}?input=%7B%7D HTTP/1.1\r\n${head}`)).toMatch(/^HTTP\/1\.1 (?:404|401) /)
     },
   )
-
-  it('refuses an announced length that is too large before the body is there', async () => {
-    const head = `POST /trpc/orders.put HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n`
-    expect(await raw(head)).toMatch(/^HTTP\/1\.1 413 /)
-  })
 
   it('answers HEAD like GET, without the body', async () => {
     const id = await newOrder()

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { afterAll, describe, expect, it } from 'vitest'
-import { startFreezingProxy } from '../testing/freezing-proxy.ts'
+import { startFaultProxy } from '../../../../test/support/stack/fault-proxy.ts'
 import { hmacProvider } from '../testing/hmac-provider.ts'
 import { startGateway } from '../testing/start-gateway.ts'
 
@@ -16,7 +16,8 @@ const token = randomBytes(24).toString('hex')
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const database = stack.use(await testDatabase(process.env))
-const mongo = stack.use(await startFreezingProxy(Number(new URL(database.uri.reveal()).port)))
+const mongo = stack.use(await startFaultProxy())
+mongo.leadTo(Number(new URL(database.uri.reveal()).port))
 /** Accepts every request and answers none. */
 const silent = createServer(() => undefined)
 await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))

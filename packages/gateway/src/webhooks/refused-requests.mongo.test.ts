@@ -13,9 +13,7 @@ const database = stack.use(await testDatabase(process.env))
 const gateway = stack.use(
   await startGateway({
     database,
-    providers: {
-      shop: hmacProvider({ id: 'only', value: token }),
-    },
+    providers: { shop: hmacProvider({ id: 'only', value: token }) },
     settings: {
       ...{ API_TOKENS: JSON.stringify({ tests: token, hasty }), MAX_BODY_BYTES: '1000' },
       RATE_LIMIT_API: '20',

@@ -94,12 +94,7 @@ describe('an authentic delivery that nobody can read', () => {
     const { _id } = await system.record(`sha256:${hash('sha256', text, 'base64url')}`)
     await change(PROVIDERS)
     await system.operator().events.replay.mutate({ ids: [String(_id)], reason: 'the mapping was wrong' })
-    const replayed = {
-      eventId: 'evt_later',
-      type: 'plan.paid',
-      state: 'unhandled',
-      reason: 'type_unhandled',
-    }
+    const replayed = { eventId: 'evt_later', type: 'plan.paid', state: 'unhandled', reason: 'type_unhandled' }
     await expect.poll(() => system.events.findOne({ _id })).toMatchObject(replayed)
     expect(await system.deliver(text)).toBe(200)
     expect(await system.events.countDocuments({ type: 'plan.paid' })).toBe(1)

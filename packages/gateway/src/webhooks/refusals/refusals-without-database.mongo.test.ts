@@ -1,13 +1,14 @@
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
 import { expect, it } from 'vitest'
-import { startFreezingProxy } from '../../testing/freezing-proxy.ts'
+import { startFaultProxy } from '../../../../../test/support/stack/fault-proxy.ts'
 import { hmacProvider } from '../../testing/hmac-provider.ts'
 import { startGateway } from '../../testing/start-gateway.ts'
 
 it('deliveries are refused as usual while the database does not answer, and the gateway can stop', async () => {
   await using database = await testDatabase(process.env)
-  await using mongo = await startFreezingProxy(Number(new URL(database.uri.reveal()).port))
+  await using mongo = await startFaultProxy()
+  mongo.leadTo(Number(new URL(database.uri.reveal()).port))
   const gateway = await startGateway({
     database: { name: database.name, uri: new Secret(`mongodb://127.0.0.1:${mongo.port}/?directConnection=true`) },
     providers: { shop: hmacProvider({ id: 'only', value: 'a secret of a shop that nobody knows' }) },
