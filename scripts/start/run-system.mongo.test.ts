@@ -172,28 +172,19 @@ describe('npm start', () => {
     },
   )
 
-  it('starts MongoDB on the port of MONGODB_PORT, again after it was killed, and on no port of a service', async () => {
+  it('gives MongoDB no port of a service', async () => {
     await using folder = await clone()
     const port = String(await stablePort())
     const same = start(folder.path, { MONGODB_PORT: port, ADMIN_PORT: port })
     expect(await same.exit).toBe(1)
     expect(same.lines[0]).toBe(`ADMIN_PORT and MONGODB_PORT are both ${port}: give each its own port`)
-    const shown = `  MongoDB       mongodb://127.0.0.1:${port}/?replicaSet=rs0`
-    const killed = start(folder.path, { MONGODB_PORT: port })
-    await killed.ready
-    expect(killed.lines).toContain(shown)
-    killed.child.kill('SIGKILL')
-    await killed.exit
-    await using next = start(folder.path, { MONGODB_PORT: port })
-    await next.ready
-    expect(next.lines).toContain(shown)
   })
 
   it.each(['the gateway', 'fulfilment', 'MongoDB'])(
     'says that %s ended, stops the others, and exits with 1',
     async (part) => {
       await using folder = await clone()
-      const system = start(folder.path)
+      const system = start(folder.path, part === 'MongoDB' ? {} : OTHER_MONGODB)
       await system.ready
       const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
       if (part === 'MongoDB') process.kill(await mongodPid(folder.path), 'SIGKILL')
@@ -217,21 +208,7 @@ describe('npm start', () => {
     expect(system.lines.join('\n')).toContain('the gateway ended (its settings are wrong)')
   })
 
-  it('leaves no process behind when it is killed, and can be started again at once', async () => {
-    await using folder = await clone()
-    const killed = start(folder.path)
-    await killed.ready
-    const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
-    const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
-    const mongod = await mongodPid(folder.path)
-    killed.child.kill('SIGKILL')
-    await killed.exit
-    await using next = start(folder.path, { ADMIN_PORT: new URL(running.adminUrl).port })
-    await next.ready
-    expect([...services, mongod].map(born)).toEqual([undefined, undefined, undefined])
-  })
-
-  it('stops the gateway, then fulfilment, then MongoDB, exits with 0, and keeps the data for the next start', async () => {
+  it('leaves no process behind when it is killed, starts again at once on its ports with its data, and stops in order', async () => {
     await using folder = await clone()
     const collect = async (lines: readonly string[], add: number): Promise<unknown[]> => {
       await using client = new MongoClient(/mongodb:\/\/\S+/.exec(lines.join('\n'))?.[0] ?? '')
@@ -239,13 +216,27 @@ describe('npm start', () => {
       await collection.insertOne({ n: add }, { writeConcern: { w: 'majority', journal: true } })
       return await collection.distinct('n')
     }
-    const first = start(folder.path)
-    await first.ready
-    expect(await collect(first.lines, 1)).toEqual([1])
-    first.child.kill('SIGINT')
-    expect(await first.exit).toBe(0)
+    const port = String(await stablePort())
+    const shown = `  MongoDB       mongodb://127.0.0.1:${port}/?replicaSet=rs0`
+    const killed = start(folder.path, { MONGODB_PORT: port })
+    await killed.ready
+    expect(killed.lines).toContain(shown)
+    expect(await collect(killed.lines, 1)).toEqual([1])
+    const running = JSON.parse(await readFile(join(folder.path, '.data', 'running.json'), 'utf8'))
+    const services = await Promise.all(['gateway', 'fulfilment'].map((name) => servicePid(folder.path, name)))
+    const mongod = await mongodPid(folder.path)
+    killed.child.kill('SIGKILL')
+    await killed.exit
+    const next = start(folder.path, { MONGODB_PORT: port, ADMIN_PORT: new URL(running.adminUrl).port })
+    await next.ready
+    expect([...services, mongod].map(born)).toEqual([undefined, undefined, undefined])
+    expect(next.lines).toContain(shown)
+    expect(await collect(next.lines, 2)).toEqual([1, 2])
+
+    next.child.kill('SIGINT')
+    expect(await next.exit).toBe(0)
     expect(await readdir(join(folder.path, '.data'))).not.toContain('running.json')
-    const [begin, ...rest] = first.lines.slice(first.lines.findIndex((line) => line.startsWith('Stopping')))
+    const [begin, ...rest] = next.lines.slice(next.lines.findIndex((line) => line.startsWith('Stopping')))
     // Steps that take over a second are announced. On a busy machine, that may be any step.
     const end = rest.filter((line) => !/ …( \d+ s)?$/.test(line))
     expect([begin, ...end]).toEqual([
@@ -254,9 +245,6 @@ describe('npm start', () => {
       '[fulfilment] warn stopped',
       'Stopped',
     ])
-    await using second = start(folder.path)
-    await second.ready
-    expect(await collect(second.lines, 2)).toEqual([1, 2])
   })
 
   it('starts no MongoDB if MONGODB_URI is set', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { makeOrder, ORDERS, orderContent, unusedPath } from '../support/http/http-orders.ts'
 import { startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
@@ -5,7 +6,7 @@ import { startHttpSystem, WEBHOOK } from '../support/http/http-system.ts'
 const stack = new AsyncDisposableStack()
 afterAll(() => stack.disposeAsync())
 const system = stack.use(await startHttpSystem())
-const { call } = system
+const { call, deliver, delivery } = system
 
 const setOf = (list: string | undefined) => new Set(list?.split(/\s*,\s*/))
 const ORDER_METHODS = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
@@ -142,5 +143,26 @@ describe('methods, targets, Allow', () => {
     expect((await call({ method: 'POST', target: '/healthz' })).headers.allow).toBe('GET, HEAD, OPTIONS')
     const head = await call({ method: 'HEAD', target: '/healthz' })
     expect([head.status, head.text, head.headers['content-length']]).toEqual([200, '', '15'])
+  })
+})
+
+describe('a delivery', () => {
+  const anEvent = () => ({ id: `evt_${randomUUID()}`, type: 'customer.created', data: { object: { id: 'cus_1' } } })
+  const RECEIVED = { status: 200, json: { received: true } }
+
+  it('F23 may come in chunks', async () => {
+    const { headers, body, ...rest } = delivery(anEvent())
+    const octets = body as Buffer
+    const chunks = [octets.subarray(0, 10), octets.subarray(10)].map(
+      (part) => `${part.length.toString(16)};ext=1\r\n${part}\r\n`,
+    )
+    const chunked = { ...headers, 'transfer-encoding': 'Chunked', 'content-length': undefined }
+    const sent = { ...rest, headers: chunked, body: `${chunks.join('')}0\r\nx-trailer: 1\r\n\r\n` }
+    expect(await call(sent)).toMatchObject(RECEIVED)
+  })
+
+  it('F27 pays no attention to Accept, to conditions and to keys', async () => {
+    const headers = { accept: 'text/html', 'if-match': 'x', 'if-none-match': '*', 'idempotency-key': '""' }
+    expect(await deliver(anEvent(), headers)).toMatchObject(RECEIVED)
   })
 })

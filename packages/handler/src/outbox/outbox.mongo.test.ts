@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHandler, type Handler, type LaterFunction, type LaterLimits, type LogLine } from '../create-handler.ts'
+import type { ClaimedMessage, Outbox } from '../store.ts'
 import { openTestStores } from '../testing/open-test-stores.ts'
 import { SECRET, signedRequest } from '../testing/signed-request.ts'
 import type { StoreUnderTest } from '../testing/test-stores.ts'
@@ -172,6 +173,59 @@ describe.each(stores.each)('messages on %s', (_, under) => {
     expect(mail.mock.calls.map(([{ attempt }]) => attempt)).toEqual([1, 1])
   })
 })
+
+describe.each(stores.each)('messages on %s that were sent and cannot be removed', (_, under) => {
+  it('are removed by a later try, without another attempt', async (context) => {
+    const store = under(context)
+    const mail = vi.fn<LaterFunction>()
+    const remove = failing(store, 2)
+    await startUnremoving(store, mail, remove)
+    await expect.poll(() => messagesOf(store, 'evt')).toEqual([])
+    expect(mail).toHaveBeenCalledTimes(1)
+    expect(remove).toHaveBeenCalledTimes(3)
+    expect(lines).toEqual([])
+  })
+
+  it('are neither dead nor sent again by the same process, even after the last attempt', async (context) => {
+    const store = under(context)
+    const mail = vi.fn<LaterFunction>()
+    const remove = failing(store, 4)
+    const handler = await startUnremoving(store, mail, remove)
+    await expect
+      .poll(() => lines)
+      .toMatchObject([
+        { level: 'error', message: 'A sent message cannot be removed', name: 'mail', key: `${name}:evt:1`, attempt: 1 },
+      ])
+    expect(await messagesOf(store, 'evt')).toMatchObject([{ attempt: 1, dead: false }])
+    // As if its lease had ended.
+    await store.makeDue()
+    await expect.poll(() => messagesOf(store, 'evt')).toEqual([])
+    expect(mail).toHaveBeenCalledTimes(1)
+    const metrics = await handler.metrics()
+    expect(metrics).toContain('name="mail",result="sent"} 1\n')
+    expect(metrics).not.toMatch(/result="(?:failed|dead)"/)
+  })
+})
+
+/** A removal that fails some times. */
+function failing({ store }: StoreUnderTest, times: number) {
+  const remove = vi.fn<Outbox['remove']>((message: ClaimedMessage) => store.outbox.remove(message))
+  for (let failures = 0; failures < times; failures += 1) remove.mockRejectedValueOnce(new Error('No connection'))
+  return remove
+}
+
+/** A handler that cannot remove what it has sent, with one message of one attempt. */
+async function startUnremoving({ store }: StoreUnderTest, mail: LaterFunction, remove: Outbox['remove']) {
+  const handler = createHandler({
+    ...{ name, store: { ...store, outbox: { ...store.outbox, remove } }, secrets: SECRET },
+    on: { 'invoice.paid': (_event, tx) => tx.later('mail') },
+    ...{ later: { mail }, laterLimits: { pollMs: 50, attempts: 1 }, log: (line: LogLine) => lines.push(line) },
+  })
+  opened.push(handler)
+  handler.work()
+  await deliver(handler, 'evt')
+  return handler
+}
 
 /** A handler whose function stores two messages. */
 function start(store: Pick<StoreUnderTest, 'store'>, mail: LaterFunction, laterLimits: LaterLimits = {}): Handler {
