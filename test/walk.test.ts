@@ -23,9 +23,7 @@ describe('the way of a webhook, from the socket to the 200', () => {
   })
 
   it('is the one that a Stripe delivery takes, with few moves and few returns', async () => {
-    await using stack = await startStack({
-      gatewayScript: join(import.meta.dirname, 'support/walk/walked-gateway.ts'),
-    })
+    await using stack = await startStack({ gatewayScript: join(import.meta.dirname, 'support/walk/walked-gateway.ts') })
     const stripe = stack.provider('stripe')
     const event = paymentOf(await stack.orders.create())
     expect(await stripe.deliver(stripe.write(event))).toMatchObject({ status: 200 })

@@ -134,16 +134,8 @@ export class ComposeProject implements AsyncDisposable {
   /** Adds labels, so that the remains of a killed run are found, and frequent looks at the health. */
   async #label(): Promise<void> {
     const services = [
-      'certificate',
-      'setup',
-      'mongo1',
-      'mongo2',
-      'mongo3',
-      'database',
-      'fulfilment',
-      'gateway',
-      'proxy',
-      'simulator',
+      ...['certificate', 'setup', 'mongo1', 'mongo2', 'mongo3', 'database', 'fulfilment', 'gateway', 'proxy'],
+      ...['simulator'],
     ]
     const label = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { labels: TEST_LABEL }]))
     const networks = ['edge', 'outside', 'front', 'services', 'database']

@@ -16,23 +16,10 @@ const FOLDER = join(import.meta.dirname, '../../docker/compose')
 
 /** Headers in which proxies describe the caller. Callers must not set them, so none of these arrives. */
 const DROPPED = [
-  'forwarded',
-  'x-forwarded',
-  'x-forwarded-by',
-  'x-forwarded-client-cert',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-prefix',
-  'x-forwarded-protocol',
-  'x-forwarded-scheme',
-  'x-forwarded-server',
-  'x-forwarded-ssl',
-  'x-forwarded-uri',
-  'x-forwarded-user',
-  'x-real-ip',
-  'true-client-ip',
-  'x-original-url',
-  'x-rewrite-url',
+  ...['forwarded', 'x-forwarded', 'x-forwarded-by', 'x-forwarded-client-cert', 'x-forwarded-host'],
+  ...['x-forwarded-port', 'x-forwarded-prefix', 'x-forwarded-protocol', 'x-forwarded-scheme', 'x-forwarded-server'],
+  ...['x-forwarded-ssl', 'x-forwarded-uri', 'x-forwarded-user', 'x-real-ip', 'true-client-ip', 'x-original-url'],
+  ...['x-rewrite-url'],
 ] as const
 
 /** A fake gateway: answers with the request as it arrived. */
@@ -128,11 +115,7 @@ async function startProxy({ image, network }: Parts) {
   const clearUrl = `http://127.0.0.1:${clear}`
   const answers = () => sendRaw(clearUrl, { method: 'GET', path: '/' }).then(Boolean, () => false)
   await until(answers, Boolean) // a published port takes connections before the proxy does
-  return {
-    server: { url, certificate },
-    clearUrl,
-    [Symbol.asyncDispose]: async () => void (await started.stop()),
-  }
+  return { server: { url, certificate }, clearUrl, [Symbol.asyncDispose]: async () => void (await started.stop()) }
 }
 
 describe('the proxy', () => {

@@ -82,10 +82,7 @@ async function overload(stack: Stack): Promise<Told> {
 function watchMemory(pid: number) {
   const samples: number[] = []
   const timer = setInterval(() => samples.push(residentMib(pid)), 500)
-  return {
-    samples,
-    [Symbol.dispose]: () => clearInterval(timer),
-  }
+  return { samples, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 describe('more than the gateway can store', () => {

@@ -25,10 +25,7 @@ const verifyToken: ServiceTokenVerifier = async (authorization) => {
   }
 }
 const system = stack.use(
-  await startHttpSystem({
-    gateway: { OPERATOR_TOKENS: JSON.stringify({ operator }) },
-    fulfilment: { verifyToken },
-  }),
+  await startHttpSystem({ gateway: { OPERATOR_TOKENS: JSON.stringify({ operator }) }, fulfilment: { verifyToken } }),
 )
 
 /** Another `FUZZ_SEED` makes other requests. */

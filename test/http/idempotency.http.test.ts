@@ -46,10 +46,7 @@ describe('Idempotency-Key', () => {
     const body = orderContent({ customerId })
     const first = await post(key, { body })
     for (const other of [orderContent({ customerId, note: 'x' }), {}, '{', '', '[]', { ...body, discount: 1 }]) {
-      expect(await post(key, { body: other })).toMatchObject({
-        status: 422,
-        json: { code: 'idempotency_key_reused' },
-      })
+      expect(await post(key, { body: other })).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } })
     }
     expect((await post(key, { body, target: `${ORDERS}?a=1` })).status).toBe(422)
     expect((await post(key, { body, headers: { 'content-type': 'application/vnd.x+json' } })).status).toBe(422)
@@ -92,9 +89,7 @@ describe('Idempotency-Key', () => {
     'E07 BP-52 %j is not a key',
     async (key) => {
       const customerId = newCustomer()
-      expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({
-        status: 400,
-      })
+      expect(await post(key, { body: orderContent({ customerId }) })).toMatchObject({ status: 400 })
       expect(await stored.countDocuments({ customerId })).toBe(0)
     },
   )

@@ -58,10 +58,7 @@ export async function installPackage(
     cwd: folder,
     env: withoutNpm(process.env),
   })
-  return {
-    ...{ folder, tarball: file, unpackedBytes },
-    [Symbol.asyncDispose]: () => rm(root, { recursive: true }),
-  }
+  return { ...{ folder, tarball: file, unpackedBytes }, [Symbol.asyncDispose]: () => rm(root, { recursive: true }) }
 }
 
 /** What publint and Are The Types Wrong object to in a packed package. */

@@ -215,10 +215,7 @@ it('shop-orders-mongo marks an order as paid once, by the first payment, even if
     const [, uri = ''] = /'(mongodb:[^']+)'/.exec(example.lines.join('\n')) ?? []
     const client = new MongoClient(uri)
     const db = client.db()
-    return Object.assign(db.collection<{ _id: string }>('orders'), {
-      db,
-      [Symbol.asyncDispose]: () => client.close(),
-    })
+    return Object.assign(db.collection<{ _id: string }>('orders'), { db, [Symbol.asyncDispose]: () => client.close() })
   }
   const ids = Array.from({ length: 30 }, () => `order-${randomUUID()}`)
   const payments = ids.flatMap((order) => [payment(order, 4_900), payment(order, 4_900)])

@@ -35,11 +35,7 @@ async function startSignedIn(resources: AsyncDisposableStack) {
   await makeUsers('first-canary-of-a-password')
   writeFiles('first-canary-of-a-password')
   const stack = resources.use(
-    await startStack({
-      mongoUri: server.uri.reveal(),
-      gateway: uriOf('gateway'),
-      fulfilment: uriOf('fulfilment'),
-    }),
+    await startStack({ mongoUri: server.uri.reveal(), gateway: uriOf('gateway'), fulfilment: uriOf('fulfilment') }),
   )
   const settingsOf = (service: keyof typeof SERVICES) => ({
     ...(service === 'gateway' ? gatewaySettings : fulfilmentSettings)(stack.place),

@@ -38,10 +38,7 @@ export async function startConsole(settings?: Readonly<Record<string, string>>):
   await using resources = new AsyncDisposableStack()
   const database = resources.use(await testDatabase(process.env))
   const system = resources.use(
-    await startOperatedSystem(database, {
-      consoleFolder: DIST,
-      ...(settings === undefined ? {} : { settings }),
-    }),
+    await startOperatedSystem(database, { consoleFolder: DIST, ...(settings === undefined ? {} : { settings }) }),
   )
   const owned = resources.move()
   return {

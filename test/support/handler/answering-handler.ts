@@ -16,10 +16,7 @@ export interface AnsweringHandler extends AsyncDisposable {
 /** Starts a handler that answers 204 until the test says something else. */
 export async function startAnsweringHandler(): Promise<AnsweringHandler> {
   const calls = new Map<string, number>()
-  const handler = {
-    calls,
-    answer: (response: ServerResponse): void => void response.writeHead(204).end(),
-  }
+  const handler = { calls, answer: (response: ServerResponse): void => void response.writeHead(204).end() }
   const server = createServer((request, response) => {
     request.resume().once('end', () => {
       const key = String(request.headers['webhook-id'])

@@ -72,21 +72,9 @@ export const OFFICIAL_LIBRARIES: readonly OfficialLibrary[] = [
     verify: (sent) =>
       holds(() => stripe.webhooks.constructEvent(sent.body, text(sent, 'stripe-signature'), sent.secret)),
   },
-  {
-    scheme: 'standard-webhooks',
-    name: 'standardwebhooks',
-    verify: verifyBy(StandardWebhook),
-  },
-  {
-    scheme: 'standard-webhooks',
-    name: 'svix',
-    verify: verifyBy(SvixWebhook),
-  },
-  {
-    scheme: 'gitlab',
-    name: 'standardwebhooks',
-    verify: verifyBy(StandardWebhook),
-  },
+  { scheme: 'standard-webhooks', name: 'standardwebhooks', verify: verifyBy(StandardWebhook) },
+  { scheme: 'standard-webhooks', name: 'svix', verify: verifyBy(SvixWebhook) },
+  { scheme: 'gitlab', name: 'standardwebhooks', verify: verifyBy(StandardWebhook) },
   // These libraries are what those of the providers verify with.
   { scheme: 'clerk', name: 'svix', verify: verifyBy(SvixWebhook) },
   { scheme: 'resend', name: 'svix', verify: verifyBy(SvixWebhook) },

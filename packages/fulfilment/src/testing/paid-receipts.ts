@@ -35,12 +35,7 @@ export function outside(keyed = true) {
     },
     async close() {},
   }
-  return {
-    sink,
-    taken,
-    keys: () => taken.map(({ key }) => key),
-    behaves: (how: typeof behave) => (behave = how),
-  }
+  return { sink, taken, keys: () => taken.map(({ key }) => key), behaves: (how: typeof behave) => (behave = how) }
 }
 
 type Members = Partial<ReceiptWorkerDeps> & { leaseMs?: number }

@@ -115,12 +115,7 @@ describe('erase', () => {
     expect(await everything()).not.toContain(mark)
     expect(await everything()).toContain(other.mark)
 
-    expect(await operator.erase.mutate({ orderId, reason })).toEqual({
-      matched: 0,
-      erased: 0,
-      more: false,
-      orders: [],
-    })
+    expect(await operator.erase.mutate({ orderId, reason })).toEqual({ matched: 0, erased: 0, more: false, orders: [] })
 
     expect(await system.deliver(event)).toBe(200)
     const again = await system.until(eventId, ({ deliveries }) => deliveries === 2)
@@ -226,12 +221,7 @@ describe('erase', () => {
     await system.deliver(event)
     await system.until(eventId, ({ state }) => state === 'dead')
     const whose = { provider: 'acme', eventId, reason }
-    expect(await operator.erase.mutate(whose)).toEqual({
-      matched: 1,
-      erased: 1,
-      more: false,
-      orders: [],
-    })
+    expect(await operator.erase.mutate(whose)).toEqual({ matched: 1, erased: 1, more: false, orders: [] })
     expect(await everything()).not.toContain(`Name ${eventId}`)
     // Money that came for nothing is still found at its provider.
     const [entry] = (await operator.audit.list.query({ limit: 1 })).items
@@ -239,12 +229,7 @@ describe('erase', () => {
     await system.deliver(event)
     await system.until(eventId, ({ deliveries }) => deliveries === 2)
     expect(await system.record(eventId)).toMatchObject({ state: 'done', reason: 'erased' })
-    expect(await operator.erase.mutate(whose)).toEqual({
-      matched: 0,
-      erased: 0,
-      more: false,
-      orders: [],
-    })
+    expect(await operator.erase.mutate(whose)).toEqual({ matched: 0, erased: 0, more: false, orders: [] })
     expect(await operator.erase.mutate({ ...whose, eventId: randomUUID() })).toMatchObject({ matched: 0 })
   })
 

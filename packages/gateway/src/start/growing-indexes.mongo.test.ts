@@ -62,10 +62,7 @@ it('takes deliveries and reads no collection from end to end while the indexes o
     .find({ ns: `own.${EVENTS}`, ...most })
     .toArray()
   expect(scans.map(({ command }) => command)).toEqual([])
-  expect(await events.findOne({ eventId: due.eventId })).toMatchObject({
-    state: 'pending',
-    handler: 'fulfilment',
-  })
+  expect(await events.findOne({ eventId: due.eventId })).toMatchObject({ state: 'pending', handler: 'fulfilment' })
 
   await hang('off')
   await built

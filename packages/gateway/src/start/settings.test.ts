@@ -10,9 +10,7 @@ import { readGatewaySettings } from './settings.ts'
 
 const token = 'canary-token-0123456789-0123456789-abc'
 const SERVICE_PRIVATE_KEY = newServiceKeyPair().privateKey
-const PROVIDERS = JSON.stringify({
-  acme: hmacProvider({ id: 'a', value: 'canary-secret-0123456789' }),
-})
+const PROVIDERS = JSON.stringify({ acme: hmacProvider({ id: 'a', value: 'canary-secret-0123456789' }) })
 const needed = { MONGODB_URI: 'mongodb://user:canary@127.0.0.1/', SERVICE_PRIVATE_KEY, PROVIDERS }
 
 const problemsOf = (env: NodeJS.ProcessEnv) => settingsProblems(() => readGatewaySettings(env))
@@ -186,9 +184,7 @@ describe('readGatewaySettings', () => {
       expect(read({ OPERATOR_ISSUER: 'http://127.0.0.1:8080/' })?.issuer).toBe('http://127.0.0.1:8080/')
       expect(
         read({ OPERATOR_GROUPS_CLAIM: '/realm_access/roles', OPERATOR_TOKEN_MAX_AGE_SECONDS: '300' }),
-      ).toMatchObject({
-        ...{ groupsClaim: '/realm_access/roles', maxAgeSeconds: 300 },
-      })
+      ).toMatchObject({ ...{ groupsClaim: '/realm_access/roles', maxAgeSeconds: 300 } })
     })
 
     it('may make the gateway a client, with which operators sign in from the page', () => {

@@ -15,9 +15,7 @@ import { startPublicListener } from './public-listener.ts'
 import { readGatewaySettings } from './settings.ts'
 
 const SECRET = 'canary-secret-of-a-provider-in-a-test'
-const PROVIDERS = {
-  acme: hmacProvider({ id: 'only', value: SECRET }),
-}
+const PROVIDERS = { acme: hmacProvider({ id: 'only', value: SECRET }) }
 
 /** The parts of a gateway with its own database. It stops at the end of the scope. */
 async function prepare() {

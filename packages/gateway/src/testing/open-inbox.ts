@@ -89,14 +89,7 @@ export async function openInbox(
   const events = database.db.collection<EventDocument>(EVENTS)
   return {
     inbox: createInbox({
-      ...{
-        db,
-        owner,
-        databaseNow: connection.databaseNow,
-        ...storing,
-        counts,
-        paused: () => NO_PAUSES.current,
-      },
+      ...{ db, owner, databaseNow: connection.databaseNow, ...storing, counts, paused: () => NO_PAUSES.current },
       takerOf: (handler) => (handler === FULFILMENT ? taker : undefined),
       ...deps,
     }),

@@ -152,11 +152,7 @@ export async function startOperatedSystem(
 export function createOperatorClient(adminUrl: string, token: string): TRPCClient<OperatorRouter> {
   return createTRPCClient<OperatorRouter>({
     links: [
-      httpLink({
-        url: `${adminUrl}/operator`,
-        methodOverride: 'POST',
-        headers: { authorization: `Bearer ${token}` },
-      }),
+      httpLink({ url: `${adminUrl}/operator`, methodOverride: 'POST', headers: { authorization: `Bearer ${token}` } }),
     ],
   })
 }

@@ -98,12 +98,7 @@ describe('probed claims', () => {
     await using open = await openQueue(database)
     let now = 0
     const asked: string[] = []
-    const { mayHaveDue } = createDueProbe({
-      db: open.db,
-      maxMs: 15 * MINUTE_MS,
-      steadiness: STEADY,
-      now: () => now,
-    })
+    const { mayHaveDue } = createDueProbe({ db: open.db, maxMs: 15 * MINUTE_MS, steadiness: STEADY, now: () => now })
     const probe = {
       mayHaveDue(handler: string) {
         asked.push(handler)
