@@ -33,6 +33,12 @@ const SIGHTS: readonly Sight[] = [
   { name: 'test-event', path: () => '/providers', sign: '/api/webhooks/stripe', press: 'Send a test event…' },
   { name: 'pause', path: () => '/providers', sign: '/api/webhooks/stripe', press: 'Pause…' },
   { name: 'entry', path: () => '/audit', sign: 'providers.pause', press: 'providers.pause' },
+  {
+    name: 'correction',
+    path: ({ deadEvent }) => `/events/${deadEvent}`,
+    sign: 'Attempts',
+    press: 'Correct the order…',
+  },
   { name: 'keys', path: () => '/', sign: 'received', press: 'Keys ?' },
   { name: 'no-match', path: () => '/events?reason=nothing', sign: 'No event matches these filters' },
   { name: 'no-event', path: () => '/events/000000000000000000000000', sign: 'not_found' },

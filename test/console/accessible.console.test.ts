@@ -120,6 +120,7 @@ it.each(WIDTHS)('no page has an accessibility problem or is too wide for $width 
 const DIALOGS: readonly (readonly [path: () => string, button: string, sign: string])[] = [
   [() => `/events/${deadId}`, 'Replay…', '1 event will be due again.'],
   [() => `/events/${deadId}`, 'Close…', 'Close the event'],
+  [() => `/events/${deadId}`, 'Correct the order…', 'Correct the order and replay'],
   [() => '/refused', 'signature_mismatch', 'Causes, most likely first'],
   [() => '/receipts?state=parked', 'Release…', 'Release the receipt'],
   [() => '/providers', 'Pause…', 'Pause acme'],

@@ -4,6 +4,7 @@ import { operatorRouter } from '@oncehook/gateway/start/operator-router'
 import { describe, expect, it } from 'vitest'
 import { describeCommands } from '../../packages/cli/src/testing/run-command.ts'
 import { texts } from '../../packages/console/src/texts/texts.ts'
+import { describeFulfilment } from '../../scripts/contracts/describe-fulfilment.ts'
 import { describeOperator } from '../../scripts/contracts/describe-operator.ts'
 import { CONTRACTS, readPact } from './pact-files.ts'
 
@@ -82,7 +83,8 @@ function membersIn(value: unknown): string[] {
 
 /** The codes that a client tells apart, and no error of the gateway has. */
 function unknownCodes(client: 'cli' | 'console', explained: object = {}): string[] {
-  const { errors } = describeOperator()
+  // The operator API passes on those of fulfilment.
+  const errors = { ...describeFulfilment().errors, ...describeOperator().errors }
   const compared = sourcesOf(client).flatMap((text) => Array.from(text.matchAll(CODE), ([, code = '']) => code))
   return [...compared, ...Object.keys(explained)].filter((code) => errors[code] === undefined)
 }

@@ -42,8 +42,15 @@ export const wholeEvent = (id: unknown, task: object = {}) => ({
 export const DETAILS = {
   ...{ objectId: string('pay_1'), headers: {}, raw: null, bytes: integer(2), notReadable: null, dueAt: null },
   ...{ secretId: string('newer'), attempts: [], lastError: null, outcome: null, closed: null, revivals: integer(0) },
-  replays: [],
+  ...{ replays: [], requestId: string('request-1'), amount: null, currency: null },
 }
+
+/** What it reads of an order. */
+export const orderWith = (status: 'pending' | 'paid') => ({
+  ...{ id: string('ord_1'), version: integer(1), status, access: status === 'paid' ? 'unlocked' : 'locked' },
+  ...{ amountDue: integer(1999), currency: string('EUR'), createdAt: time() },
+  items: eachLike({ sku: string('sku_1'), quantity: integer(1), unitAmount: integer(1999) }),
+})
 
 /** What it reads of a finished replay in the list. */
 export const LISTED_REPLAY = {

@@ -65,6 +65,7 @@ const held = state('an event is being processed', { id: HELD, orderId: 'ord_cons
 const finished = state('a replay is finished', { replayId: ID })
 const paused = state('a provider was paused', { provider: 'shop', reason: 'an entry' })
 const removed = state('a removed handler has a dead task', { handler: 'search' })
+const orderOf = (orderId: string) => state('there is an order of a customer', { orderId, customerId: 'cus_console' })
 const configured = { description: 'a handler is configured' }
 const pausedHandler = state('a handler is paused', { reason: 'its service is being moved' })
 const forged = { description: 'a forged delivery was refused' }
@@ -73,7 +74,13 @@ const counted = { description: 'a minute was counted' }
 const ailing = { description: 'a provider needs attention' }
 const tried = state('an event was tried, closed and replayed', { id: ID })
 const pageOf = (items: readonly object[]) => data({ items, next: null, cut: null })
-const RECEIPTS = eachLike({ state: 'parked', sentAt: null, paidAt: time(), lastError: { code: 'receipt_refused' } })
+const RECEIPTS = eachLike({
+  key: string('rcp_1'),
+  state: 'parked',
+  sentAt: null,
+  paidAt: time(),
+  lastError: { code: 'receipt_refused' },
+})
 const pausedBy = (why: unknown) => ({ since: time(), by: string('alice'), reason: why })
 
 const FOUND = ['state=dead', 'tests=without', `from=${YEAR_2000}`]
@@ -176,7 +183,7 @@ const QUERIES: readonly PageCall[] = [
     ...{
       input: { id: ID },
       at: `/events/${ID}`,
-      answer: data({ ...answers.deadEvent(ID), ...answers.DETAILS, ...TRIED }),
+      answer: data({ ...answers.deadEvent(ID), ...answers.DETAILS, ...TRIED, amount: 1999, currency: 'EUR' }),
     },
   },
   {
@@ -194,6 +201,21 @@ const QUERIES: readonly PageCall[] = [
   {
     ...{ does: 'shows an event with its body', states: [dead(ID)], procedure: 'events.get', at: `/events/${ID}` },
     ...{ input: { id: ID, body: true }, answer: data({ headers: {}, raw: 'e30=' }) },
+  },
+  {
+    ...{ does: 'shows the order of an event', states: [state('a receipt is parked', { name: '1' })] },
+    ...{ procedure: 'orders.get', input: { id: 'ord_1' }, answer: data(answers.orderWith('paid')) },
+    at: `/events/${ID}`,
+  },
+  {
+    ...{ does: 'shows an order that is not paid', states: [orderOf('ord_console_shown')], procedure: 'orders.get' },
+    ...{ input: { id: 'ord_console_shown' }, answer: data(answers.orderWith('pending')) },
+    act: ({ orders }) => orders.get.query({ id: 'ord_console_shown' }),
+  },
+  {
+    ...{ does: 'looks for an order that is not there', procedure: 'orders.get', input: { id: 'ord_none' } },
+    ...{ answer: refusedPage(404, 'order_not_found'), refused: 'order_not_found' },
+    act: ({ orders }) => orders.get.query({ id: 'ord_none' }),
   },
   {
     ...{ does: 'verifies an event that is authentic', states: [authentic(AUTHENTIC)], procedure: 'events.reverify' },
@@ -356,6 +378,14 @@ const CHANGES: readonly PageCall[] = [
     ...{ states: [state('a receipt is parked', { name: 'freed' })], answer: data({ next: null }) },
   },
   {
+    ...{ does: 'corrects what an order costs', states: [orderOf('ord_console_wrong')], procedure: 'orders.correct' },
+    input: {
+      ...{ id: 'ord_console_wrong', version: 1, currency: 'USD', reason },
+      items: [{ sku: 'book', quantity: 4, unitAmount: 150 }],
+    },
+    answer: data({ order: { version: 2 } }),
+  },
+  {
     ...{ does: 'sends a test event', procedure: 'events.sendTest' },
     input: { provider: 'acme', reason, orderId: 'ord_console_test' },
     answer: data({ id: answers.anyId(), eventId: string('test_1') }),
@@ -392,6 +422,7 @@ const MORE_CHANGES = (
     ['closes an event that is not dead', held, 'events.close', { id: HELD, reason }, 'event_not_dead'],
     ['releases an event', held, 'events.release', { id: HELD, reason }, null],
     ['releases an event that nobody holds', dead(ID), 'events.release', { id: ID, reason }, 'event_not_processing'],
+    ['replays an event', dead(ID), 'events.replay', { ids: [ID], reason }, null],
     ['replays an event that is being processed', held, 'events.replay', { ids: [HELD], reason }, 'events_busy'],
     ['pauses a provider', nothing, 'providers.pause', { provider: 'shop', reason }, null],
     ['pauses a provider again', paused, 'providers.pause', { provider: 'shop', reason }, 'provider_paused'],

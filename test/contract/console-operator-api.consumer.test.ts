@@ -23,8 +23,9 @@ const COOKIE = `oncehook-session=ohs_${'s'.repeat(43)}`
 /** Answers a call that the page makes beside the one of an interaction, as the contract says. */
 function answerOther(path: string, input: unknown): Response {
   if (path === `${SIGN_IN}/issuer`) return Response.json({ issuer: null })
-  const known = CALLS.find((call) => call.refused === undefined && isOf(call, path, input))
-  if (known !== undefined) return Response.json(reify(known.answer.body as never))
+  const known = CALLS.filter((call) => isOf(call, path, input))
+  const answer = (known.find(({ refused }) => refused === undefined) ?? known[0])?.answer
+  if (answer !== undefined) return Response.json(reify(answer.body as never), { status: Number(answer.status) })
   throw new Error(`The page also calls ${path} with ${JSON.stringify(input)}, of which the contract has no interaction`)
 }
 

@@ -129,7 +129,7 @@ export function eventStates(operated: Operated): States {
       const at = new Date()
       await store(operated, {
         ...{ _id: new ObjectId(id), ...DEAD, state: 'closed', dueAt: at, again: { at, revivals: 1 } },
-        headers: { 'content-type': 'text/plain' },
+        ...{ headers: { 'content-type': 'text/plain' }, facts: { amount: 1999, currency: 'EUR' } },
         attempts: [
           { at, ms: 12, outcome: 'failed', code: 'order_unknown', message: 'No order' },
           { at, ms: 7, outcome: 'applied', code: null, message: null, version: 2 },

@@ -16,9 +16,11 @@ export const UNUSUAL = {
   metadata: { 'a.b $c': '', größe: '1'.repeat(500) },
 }
 
-/** Creates the order `ord_<name>`, which the event `evt_<name>` and the payment `pay_<name>` have paid. */
+/** Creates the order `ord_<name>`, which the event `evt_<name>` and the payment `pay_<name>` have paid, unless it is paid already. */
 export async function payOrder(fulfilment: RunningFulfilment, name: string, order: object = CONTENT): Promise<void> {
   const client = fulfilmentClient(fulfilment)
+  const paid = { _id: `ord_${name}`, status: 'paid' } as const
+  if ((await fulfilment.db.collection<OrderDocument>(ORDERS).countDocuments(paid)) === 1) return
   await client.orders.put.mutate({ id: `ord_${name}`, order })
   const event = { provider: 'acme', eventId: `evt_${name}`, type: 'payment.succeeded' as const }
   const payment = { paymentId: `pay_${name}`, orderId: `ord_${name}`, amount: 1999, currency: 'EUR' }
@@ -26,11 +28,11 @@ export async function payOrder(fulfilment: RunningFulfilment, name: string, orde
   expect(results).toMatchObject([{ outcome: 'applied', version: 2 }])
 }
 
-/** Waits until the receipt of a paid order was sent, and changes what is stored about it. */
+/** Waits until the receipt of a paid order was sent or is parked, and changes what is stored about it. */
 export async function changeReceipt({ db }: RunningFulfilment, name: string, members: object): Promise<void> {
   const orders = db.collection<OrderDocument>(ORDERS)
   const id = `ord_${name}`
-  await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': 'sent' }), 1)
+  await untilEqual(() => orders.countDocuments({ _id: id, 'receipts.0.state': { $in: ['sent', 'parked'] } }), 1)
   const set = Object.fromEntries(Object.entries(members).map(([member, value]) => [`receipts.0.${member}`, value]))
   if (Object.keys(set).length === 0) return
   expect((await orders.updateOne({ _id: id }, { $set: set })).matchedCount).toBe(1)

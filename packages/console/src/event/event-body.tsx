@@ -3,7 +3,6 @@ import { type ReactNode, useState } from 'react'
 import { type EventDetails, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
 import { CopyButton } from '../parts/buttons.tsx'
-import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
@@ -32,20 +31,9 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
 }
 
 function Headers({ headers }: Pick<EventDetails, 'headers'>) {
-  const rows = Object.entries(headers).map(([name, value]) => ({
-    key: name,
-    cells: [
-      <code key="name" className="font-mono">
-        {name}
-      </code>,
-      <code key="value" className="font-mono break-all">
-        {value}
-      </code>,
-    ],
-  }))
-  if (rows.length === 0) return <p className="text-quiet">{texts.event.noHeaders}</p>
-  const heads = [texts.event.headerName, texts.event.headerValue]
-  return <PlainTable caption={texts.event.headers} heads={heads} rows={rows} />
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  if (lines.length === 0) return <p className="text-quiet">{texts.event.noHeaders}</p>
+  return <pre className="font-mono break-all whitespace-pre-wrap">{lines.join('\n')}</pre>
 }
 
 /** The body, folded if it is JSON, and as it came, and both to copy. */

@@ -1,25 +1,16 @@
 // The life of an event, from its receipt to its receipt for the customer: what happened when, and how long after the step before.
 
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { type EventDetails, operator } from '../api/operator-client.ts'
+import type { EventDetails } from '../api/operator-client.ts'
 import { texts } from '../texts/texts.ts'
-
-type Look = 'good' | 'bad' | 'wait' | 'quiet'
+import { LOOK_OF_RECEIPT, LOOKS, useReceipts } from './order-facts.tsx'
 
 interface Step {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly what: string
   readonly details?: ReactNode
-  readonly look: Look
-}
-
-const LOOKS: Readonly<Record<Look, { readonly mark: string; readonly colour: string }>> = {
-  good: { mark: '●', colour: 'text-good' },
-  bad: { mark: '✕', colour: 'text-bad' },
-  wait: { mark: '◔', colour: 'text-wait' },
-  quiet: { mark: '○', colour: 'text-quiet' },
+  readonly look: keyof typeof LOOKS
 }
 
 /** Each step with its time, and the time since the one before. */
@@ -29,25 +20,16 @@ export function EventLife({ event }: { readonly event: EventDetails }) {
   return hasPaid ? <LifeWithReceipt event={event} /> : <Steps steps={stepsOf(event)} />
 }
 
-const REFRESH_MS = 10_000
-
 /** With the receipt of the order that the event has paid. */
 function LifeWithReceipt({ event }: { readonly event: EventDetails }) {
-  const { orderId } = event
-  const { data } = useQuery({
-    ...{ queryKey: ['receipts', 'of', orderId], refetchInterval: REFRESH_MS },
-    queryFn: () => operator.receipts.list.query({ orderId, limit: 100 }),
-  })
-  const receipts = (data?.items ?? []).map(
+  const receipts = useReceipts(event.orderId).map(
     ({ sentAt, paidAt, state, lastError }): Step => ({
-      ...{ at: Date.parse(sentAt ?? paidAt), what: texts.event.life.receipt, look: LOOK_OF[state] },
+      ...{ at: Date.parse(sentAt ?? paidAt), what: texts.event.life.receipt, look: LOOK_OF_RECEIPT[state] },
       details: [texts.receipts.states[state], ...(lastError === null ? [] : [lastError.code])].join(', '),
     }),
   )
   return <Steps steps={[...stepsOf(event), ...receipts]} />
 }
-
-const LOOK_OF = { owed: 'wait', sending: 'wait', sent: 'good', parked: 'bad' } as const
 
 function Steps({ steps: given }: { readonly steps: readonly Step[] }) {
   const sorted = given.toSorted((one, other) => one.at - other.at)
@@ -79,7 +61,7 @@ function stepsOf(event: EventDetails): readonly Step[] {
     {
       at: Date.parse(event.receivedAt),
       what: life.received,
-      details: texts.event.signedWith(event.secretId),
+      details: texts.event.receivedAs(event.secretId, event.requestId),
       look: 'good',
     },
     ...event.attempts.flatMap(({ at, ms, outcome: kind, code, message }): readonly Step[] => [

@@ -14,6 +14,7 @@ import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
 import { EventBody } from './event-body.tsx'
 import { EventLife } from './event-life.tsx'
+import { EventOrder } from './event-order.tsx'
 
 /** One event: everything that is stored about it, and its actions. */
 export function EventPage() {
@@ -21,13 +22,8 @@ export function EventPage() {
   const { data, error, refetch } = useEvent(id)
   return (
     <PageFrame title={data?.eventId ?? texts.pages.event}>
-      <p className="mb-2 flex flex-wrap gap-4">
+      <p className="mb-2">
         <Link to="/events">{texts.event.back}</Link>
-        {data !== undefined && data.orderId !== '' && (
-          <Link to="/events" search={{ order: data.orderId }}>
-            {texts.event.ofOrder}
-          </Link>
-        )}
       </p>
       <QueryProblem error={error} retry={() => void refetch()} />
       {data === undefined && error === null && <Loading />}
@@ -40,6 +36,7 @@ function Details({ event }: { readonly event: EventDetails }) {
   return (
     <>
       <Summary event={event} />
+      {event.orderId !== '' && <EventOrder event={event} />}
       <EventActions event={event} />
       <EventTasks event={event} />
       <Section title={texts.event.life.title}>
@@ -148,10 +145,7 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
   return (
     <Facts
       items={[
-        [texts.events.provider, event.provider],
-        [texts.events.type, event.type],
-        [texts.handlers.handler, event.handler || null],
-        [texts.event.object, event.objectId === '' ? null : event.objectId],
+        [texts.event.object, event.objectId || null],
         [texts.event.secret, event.secretId],
         [texts.events.deliveries, texts.events.deliveriesOf(event.deliveries, event.mismatches)],
         [texts.events.attempts, event.starts],

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { FeedEvent } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
+import { SoughtOrder } from '../event/order-facts.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { useKeys } from '../frame/use-keys.ts'
 import { BusyButton, GuardedButton } from '../parts/buttons.tsx'
@@ -23,12 +24,13 @@ export function EventsPage() {
   return (
     <PageFrame title={texts.pages.events}>
       <EventFilters search={search} />
-      <FeedView key={JSON.stringify(search)} search={search} />
+      <FeedView key={JSON.stringify(search)} search={search} order={search.find ?? search.order} />
     </PageFrame>
   )
 }
 
-function FeedView({ search }: { readonly search: EventSearch }) {
+/** `order` may be the id of an order. */
+function FeedView({ search, order }: { readonly search: EventSearch; readonly order: string | undefined }) {
   const { feed, older, isLive } = useEventFeed(search)
   const { data } = feed
   const { holding, items, fresh } = useCalmRows(data?.items ?? [])
@@ -45,6 +47,7 @@ function FeedView({ search }: { readonly search: EventSearch }) {
           />
         </FeedBar>
       )}
+      {data?.cut === null && order !== undefined && <SoughtOrder id={order} hasEvents={items.length > 0} />}
       {data === undefined && feed.error === null && <Loading />}
       {items.length > 0 && (
         <div {...holding}>

@@ -65,6 +65,10 @@ describe('orders.correct', () => {
     await system.deliver(paymentEvent(eventId, { orderId: id, amount: 600 }))
     const { _id, reason: why } = await system.until(eventId, ({ state }) => state === 'dead')
     expect(why).toBe('amount_mismatch')
+    expect(await clientOf('reader').events.get.query({ id: String(_id) })).toMatchObject({
+      amount: 600,
+      currency: 'EUR',
+    })
     expect(await clientOf('keeper').orders.correct.mutate({ id, version: 1, items, reason })).toMatchObject({
       before: { amountDue: 300, currency: 'EUR' },
       order: { id, version: 2, amountDue: 600, currency: 'EUR', status: 'pending', items },

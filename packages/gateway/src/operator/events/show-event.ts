@@ -87,6 +87,11 @@ export function showEventDetails(
     bytes: record.raw.length(),
     notReadable,
     secretId: record.secretId,
+    // What delivered it, as in the log of the process that has stored it.
+    requestId: record.requestId,
+    // What it says that was paid, in minor units. Null: it does not say it, or it cannot be read.
+    amount: record.facts.amount ?? null,
+    currency: record.facts.currency ?? null,
     ...showAttempts(listOf(record.attempts)),
     closed: record.closed === undefined ? null : withInstant(record.closed),
     // How many times a redelivery has revived it.

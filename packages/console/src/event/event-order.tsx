@@ -1,0 +1,132 @@
+// The order beside its event: for a mismatch both amounts, and the correction of the order.
+
+import { decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/money/currencies'
+import { useRef, useState } from 'react'
+import { type EventDetails, operator } from '../api/operator-client.ts'
+import { useMayDo } from '../api/session.ts'
+import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
+import { GuardedButton } from '../parts/buttons.tsx'
+import { HintedField } from '../parts/hinted-field.tsx'
+import { PlainTable } from '../parts/plain-table.tsx'
+import { QueryProblem } from '../parts/problem-notice.tsx'
+import { Section } from '../parts/section.tsx'
+import { texts } from '../texts/texts.ts'
+import { Marked, type Order, OrderFacts, useOrder } from './order-facts.tsx'
+
+/** The order of an event, and its correction if it does not fit. */
+export function EventOrder({ event }: { readonly event: EventDetails }) {
+  const { data: order, error } = useOrder(event.orderId)
+  const [seen, setSeen] = useState<Order | null>(null)
+  const mayCorrect = useMayDo('orders')
+  const isMismatch = event.state === 'dead' && /^(?:amount|currency)_mismatch$/.test(event.reason ?? '')
+  const paid = order ? paidOf(event, order) : null
+  const differing = isMismatch && <Marked look="bad" text={texts.orders.differing(paid)} />
+  const why = mayCorrect ? (order?.status === 'paid' ? texts.why.orderPaid : null) : texts.why.orders
+  return (
+    <Section title={texts.events.order}>
+      <QueryProblem error={error} />
+      {order === null && <p>{texts.orders.unknown}</p>}
+      {order && <OrderFacts order={order} paid={differing || paid} />}
+      {order && isMismatch && (
+        <p className="mt-2">
+          <GuardedButton text={texts.orders.correct} why={why} onClick={() => setSeen(order)} />
+        </p>
+      )}
+      {seen !== null && <Correction event={event} order={seen} onClose={() => setSeen(null)} />}
+    </Section>
+  )
+}
+
+/** What an event says that was paid. Without a currency, it means that of the order. */
+function paidOf({ amount, currency }: EventDetails, order: Order): string | null {
+  return amount === null ? null : formatAmount(amount, (currency ?? order.currency).toUpperCase())
+}
+
+interface CorrectionProps {
+  readonly event: EventDetails
+  /** As the operator has seen it. */
+  readonly order: Order
+}
+
+/** Corrects the order, if it is still as it was seen, and replays the event. */
+function Correction({ event, order, onClose }: CorrectionProps & { readonly onClose: () => void }) {
+  const version = useRef(order.version)
+  const mayReplay = useMayDo('operate')
+  const { id } = order
+  const act = async (reason: string, form: FormData): Promise<void> => {
+    const corrected = { ...readCorrection(form, order), version: version.current }
+    const answer = await operator.orders.correct.mutate({ id, reason, ...corrected })
+    // If the replay fails, the same can be done again.
+    version.current = answer.order.version
+    if (mayReplay) await operator.events.replay.mutate({ ids: [event.id], reason })
+  }
+  const action = {
+    ...{ title: texts.orders.correctTitle, hint: texts.orders.correctHint, act },
+    submit: mayReplay ? texts.orders.submitBoth : texts.orders.submit,
+    fields: <CorrectionFields event={event} order={order} />,
+  }
+  return <ReasonDialog action={action} changes={['orders', 'events']} onClose={onClose} />
+}
+
+type Content = Pick<Order, 'currency' | 'items'>
+
+function CorrectionFields({ event, order }: CorrectionProps) {
+  const [{ currency, items }, setContent] = useState<Content>(order)
+  const decimals = decimalsOf(currency)
+  const due = items.reduce((sum, { quantity, unitAmount }) => sum + quantity * unitAmount, 0)
+  const after = Number.isSafeInteger(due) ? formatAmount(due, currency) : texts.frame.none
+  const { item, quantity, unitAmount, currencyField: label, currencyHint: hint } = texts.orders
+  const rows = order.items.map((one, at) => ({
+    key: `${at}`,
+    cells: [
+      one.sku,
+      <input
+        key="quantity"
+        {...{ type: 'number', name: 'quantity', min: 1, required: true, className: 'input w-24' }}
+        aria-label={`${quantity} ${one.sku}`}
+        defaultValue={one.quantity}
+      />,
+      <input
+        key="amount"
+        inputMode="decimal"
+        {...{ name: 'unitAmount', required: true, className: 'input w-32' }}
+        pattern={decimals === 0 ? '\\d+' : `\\d+(\\.\\d{1,${decimals}})?`}
+        title={texts.orders.unitAmountHint(toDecimal(1999, currency))}
+        aria-label={`${unitAmount} ${one.sku}`}
+        defaultValue={toDecimal(one.unitAmount, order.currency)}
+      />,
+    ],
+  }))
+  return (
+    <fieldset
+      onInput={({ currentTarget: { form } }) => form && setContent(readCorrection(new FormData(form), order))}
+      className="min-w-0"
+    >
+      <PlainTable caption={item} heads={[item, quantity, unitAmount]} rows={rows} />
+      <HintedField
+        {...{ label, hint, name: 'currency', pattern: '[A-Z]{3}', required: true, className: 'input w-20' }}
+        defaultValue={order.currency}
+      />
+      <p role="status" className="font-semibold">
+        {texts.orders.becomes(formatAmount(order.amountDue, order.currency), after, paidOf(event, order))}
+      </p>
+    </fieldset>
+  )
+}
+
+function readCorrection(form: FormData, order: Order): Content {
+  const currency = String(form.get('currency'))
+  const [quantities, amounts] = [form.getAll('quantity'), form.getAll('unitAmount')]
+  const items = order.items.map(({ sku }, at) => ({
+    ...{ sku, quantity: Number(quantities[at]), unitAmount: toMinorUnits(String(amounts[at]), currency) },
+  }))
+  return { currency, items }
+}
+
+/** `19.9` EUR is 1990, exactly. NaN if it is no amount. */
+function toMinorUnits(text: string, currency: string): number {
+  const [whole = '', part = '', ...more] = text.split('.')
+  const decimals = decimalsOf(currency)
+  const isAmount = /^\d+$/.test(whole) && part.length <= decimals && more.length === 0
+  return isAmount ? Number(whole + part.padEnd(decimals, '0')) : Number.NaN
+}
