@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { unauthenticated } from '@oncehook/kernel/http/error-codes'
 import type { AppError } from '@oncehook/kernel/http/errors'
 import type { Logger } from '@oncehook/kernel/log/logger'
-import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
 import { secretProblem } from '@oncehook/kernel/secrets/secret'
 import { parseSettingsJson, SettingsError } from '@oncehook/kernel/settings/settings'
 import { readTextSource, type TextSources, textSource } from '@oncehook/kernel/settings/text-source'
@@ -177,6 +176,7 @@ export type FailedLogins = ReturnType<typeof createFailedLogins>
 
 // Addresses beyond this number share a line in the same second.
 const MAX_LINES = 100
+const SUMMARY_MS = 1_000
 
 /**
  * Creates the record of failed authentication. An address over its limit gets one log line per second
@@ -189,10 +189,9 @@ export function createFailedLogins(deps: {
   limit: RateLimit
   trustedProxyHops: number
   logger: Logger
-  summaries: Pick<SummaryLines, 'writeLater'>
   count: (api: string, reason: string) => void
 }) {
-  const { api, limit, trustedProxyHops, logger, summaries, count } = deps
+  const { api, limit, trustedProxyHops, logger, count } = deps
   const summarised = new WeakSet<object>()
   const failures = new Map<string, number>()
   const write = (): void => {
@@ -200,7 +199,7 @@ export function createFailedLogins(deps: {
     failures.clear()
   }
   const add = (address: string): void => {
-    if (failures.size === 0) summaries.writeLater(write)
+    if (failures.size === 0) setTimeout(write, SUMMARY_MS).unref()
     const key = failures.has(address) || failures.size < MAX_LINES ? address : 'others'
     failures.set(key, (failures.get(key) ?? 0) + 1)
   }

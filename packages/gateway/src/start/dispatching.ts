@@ -95,7 +95,7 @@ function followPauses({ settings, pauses, handlerPauses, databaseErrors }: Gatew
 }
 
 function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispatching): Dispatcher {
-  const { settings, logger, summaries, random, metrics, applyEvents, recording, handlerPauses } = context
+  const { settings, logger, random, metrics, applyEvents, recording, handlerPauses } = context
   const { dispatchBatch, fulfilmentCallMs: callMs } = context.limits
   const limits = {
     baseMs: settings.RETRY_BASE_MS,
@@ -108,7 +108,7 @@ function createFulfilmentDispatcher(context: GatewayContext, shared: SharedDispa
     appliesTests: settings.TEST_EVENTS === 'apply',
   }
   const send: Send = async (claims) => reportMismatch(await sendPayments(deps, claims), { logger, metrics })
-  const logSettled = createSettledLog({ logger, summaries, handler: FULFILMENT, fields: LOGGED_FIELDS })
+  const logSettled = createSettledLog({ logger, handler: FULFILMENT, fields: LOGGED_FIELDS })
   const isPaused = (): boolean => handlerPauses.current.has(FULFILMENT)
   const own = createOwnClaims(context, shared, { handler: FULFILMENT, callMs })
   return new Dispatcher({
@@ -182,11 +182,11 @@ function createHandlerDispatcher(
   shared: SharedDispatching & { readonly metrics: ReturnType<typeof createHandlerMetrics> },
   handler: HandlerSettings,
 ): Dispatcher {
-  const { logger, summaries, handlerPauses } = context
+  const { logger, handlerPauses } = context
   const { name, concurrency, batch, ratePerSecond, timeoutMs } = handler
   const ordering = handler.orderBy === null ? undefined : { blockOnDead: handler.blockOnDead }
   const isPaused = (): boolean => handler.paused || handlerPauses.current.has(name)
-  const logSettled = createSettledLog({ logger, summaries, handler: name, fields: LOGGED_FIELDS })
+  const logSettled = createSettledLog({ logger, handler: name, fields: LOGGED_FIELDS })
   const callMs = batch > 1 ? MOST_TIMES * timeoutMs : timeoutMs
   return new Dispatcher({
     ...describeDispatcher(context, shared),

@@ -4,7 +4,6 @@ import type { ShownMetrics } from '@oncehook/kernel/http/server/probes'
 import { type ClientTls, watchTls } from '@oncehook/kernel/http/server/tls'
 import { addLogMetrics, type LogOutput } from '@oncehook/kernel/log/log-output'
 import type { Logger } from '@oncehook/kernel/log/logger'
-import { createSummaryLines } from '@oncehook/kernel/log/summary-lines'
 import { createDatabaseErrors, type DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { createUnknownKeys } from '@oncehook/kernel/mongo/key-register'
 import { createPools } from '@oncehook/kernel/mongo/mongo-connection'
@@ -81,9 +80,6 @@ export type GatewayContext = ReturnType<typeof createContext>
 
 /** Creates the context. It opens no connection. */
 export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
-  // The stages stop in the reverse order: what they count until then is in a line too.
-  const summaries = createSummaryLines()
-  lifecycle.onStop({ name: 'log summaries', withinMs: 100, stop: summaries.end })
   const registry = new Registry()
   addLogMetrics(registry, deps.logOutput)
   const databaseErrors = createDatabaseErrors(registry)
@@ -107,7 +103,7 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
   const limits = { ...LIMITS, ...deps.limits }
   return {
     ...deps,
-    ...{ limits, lifecycle, summaries },
+    ...{ limits, lifecycle },
     providers,
     /** The name of all claims that this process makes on insert. Others each have a name of their own. */
     owner: randomUUID(),

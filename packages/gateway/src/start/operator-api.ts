@@ -128,7 +128,7 @@ function openIssuerSignIn({ settings, fetch, clock, logger }: GatewayContext): O
   return { issuer: issuer.issuer, ...createIssuerSignIn({ issuer, client: issuer.client, metadata, fetch }) }
 }
 
-function createOperatorLogins({ settings, limits, clock, logger, summaries, metrics }: GatewayContext): FailedLogins {
+function createOperatorLogins({ settings, limits, clock, logger, metrics }: GatewayContext): FailedLogins {
   return createFailedLogins({
     api: 'operator',
     limit: createRateLimit({
@@ -137,7 +137,7 @@ function createOperatorLogins({ settings, limits, clock, logger, summaries, metr
     }),
     // There is no proxy in front of the private listener.
     trustedProxyHops: 0,
-    ...{ logger, summaries },
+    logger,
     count: metrics.loginFailed,
   })
 }

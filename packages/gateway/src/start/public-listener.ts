@@ -113,7 +113,7 @@ function describeWebhooks(
 }
 
 function describeOrders(context: GatewayContext, { recordChange }: Receiving): AppDeps['orders'] {
-  const { settings, limits, logger, summaries, clock, metrics, fulfilment } = context
+  const { settings, limits, logger, clock, metrics, fulfilment } = context
   const limitOf = (name: string, limit: number): RateLimit =>
     createRateLimit({ name, limit, windowSeconds: limits.rateWindowSeconds, clock })
   return {
@@ -128,7 +128,7 @@ function describeOrders(context: GatewayContext, { recordChange }: Receiving): A
       api: 'orders',
       limit: limitOf('failed', settings.RATE_LIMIT_FAILED),
       trustedProxyHops: settings.TRUSTED_PROXY_HOPS,
-      ...{ logger, summaries },
+      logger,
       count: metrics.loginFailed,
     }),
   }

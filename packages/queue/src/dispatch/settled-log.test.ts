@@ -1,4 +1,3 @@
-import { createSummaryLines } from '@oncehook/kernel/log/summary-lines'
 import { memoryLogger } from '@oncehook/kernel/testing/memory-logger'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { SettledClaim } from '../claim/claim.ts'
@@ -25,12 +24,7 @@ describe('the log of settled events', () => {
 
   it('gives 100 deferred events a line in each second, and counts the others in one line', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog({
-      logger,
-      summaries: createSummaryLines(),
-      handler: 'mail',
-      fields: ['requestId', 'type', 'orderId'],
-    })
+    const log = createSettledLog({ logger, handler: 'mail', fields: ['requestId', 'type', 'orderId'] })
     for (let second = 0; second < 2; second += 1) {
       lines.length = 0
       for (let n = 0; n < 800; n += 1) log(settledOf(deferral))
@@ -49,7 +43,7 @@ describe('the log of settled events', () => {
 
   it('has a line for every event that ends', () => {
     const { logger, lines } = memoryLogger()
-    const log = createSettledLog({ logger, summaries: createSummaryLines(), handler: 'fulfilment', fields: [] })
+    const log = createSettledLog({ logger, handler: 'fulfilment', fields: [] })
     for (let n = 0; n < 300; n += 1) log(settledOf({ state: 'dead', reason: 'handler_refused' }))
     expect(lines).toHaveLength(300)
   })

@@ -1,38 +1,25 @@
+import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
 import type { Logger } from '@oncehook/kernel/log/logger'
-import type { SummaryLines } from '@oncehook/kernel/log/summary-lines'
 import { type Claim, type SettledClaim, textOf } from '../claim/claim.ts'
 
 // Ids and types come from senders.
 const MOST_CHARACTERS = 64
 
-const MOST_DEFERRED = 100
-
 interface SettledLog {
   readonly logger: Logger
-  readonly summaries: Pick<SummaryLines, 'writeLater'>
   readonly handler: string
   readonly fields: readonly string[]
 }
 
-/**
- * Creates the log of one dispatcher: a line for each event that is settled. In each second, 100 events that are tried again
- * get a separate line. The others are counted in one line, so that they push no other lines out of the log.
- */
-export function createSettledLog({ logger, summaries, handler, fields }: SettledLog): (settled: SettledClaim) => void {
+/** Creates the log of one dispatcher: a line for each event that is settled. Those of events that are tried again are bounded. */
+export function createSettledLog({ logger, handler, fields }: SettledLog): (settled: SettledClaim) => void {
   const lineOf = ({ claim, attempt: { outcome, code, ms } }: SettledClaim): object => ({
     ...describe(claim, fields),
     ...{ outcome, code, ms },
   })
-  let deferred = 0
-  const write = (): void => {
-    const times = deferred - MOST_DEFERRED
-    if (times > 0) logger.warn({ handler, times }, 'event.deferred')
-    deferred = 0
-  }
   const defer = (settled: SettledClaim, delayMs: number): void => {
-    if (deferred === 0) summaries.writeLater(write)
-    deferred += 1
-    if (deferred <= MOST_DEFERRED) logger.warn({ ...lineOf(settled), delayMs }, 'event.deferred')
+    const many = (counted: object): void => logger.warn(counted, 'event.deferred')
+    writeBounded(logger, { handler }, { one: () => many({ ...lineOf(settled), delayMs }), many })
   }
   return (settled) => {
     const { settlement } = settled
