@@ -1,6 +1,7 @@
 // `oncehook contract`: checks a handler, and prints the contracts. The contracts are large, so they are loaded only when they
 // are needed.
 
+import { isObject, parseJson } from '@oncehook/kernel/http/json'
 import { parsePrivateKey } from '@oncehook/kernel/secrets/service-key-pem'
 import { Argument, InvalidArgumentError, Option } from 'commander'
 import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
@@ -106,17 +107,9 @@ async function readCheck(options: Options, context: CliContext): Promise<CallTar
 }
 
 async function readObject(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const value = parse((await readGivenFile(path)).toString())
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  const value = parseJson((await readGivenFile(path)).toString())
+  if (isObject(value)) return value
   throw new UsageError('The file given by --body must contain a JSON object')
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export const addContractShowCommand: AddCommand = (program, { context }) => {

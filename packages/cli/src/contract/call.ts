@@ -2,6 +2,7 @@
 
 import { createPrivateKey, generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { readCapped } from '@oncehook/kernel/http/client'
+import { parseJson } from '@oncehook/kernel/http/json'
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
 import type { CalledBy, Interaction } from './published-contracts.ts'
@@ -229,7 +230,7 @@ async function send(
   })
   const { status, headers: given } = response
   const answer = await readText(response)
-  return { status, headers: given, text: answer, json: parse(answer) }
+  return { status, headers: given, text: answer, json: parseJson(answer) }
 }
 
 /** Empty if the body is too large, or does not come. */
@@ -238,12 +239,4 @@ async function readText(response: Response): Promise<string> {
     (bytes) => bytes.toString('utf8'),
     () => '',
   )
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -4,6 +4,7 @@
 import { parseHandlers, type WantedEvents } from '@oncehook/gateway/handlers/handler-settings'
 import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { forNobodyBecause, type Mismatch, prepareMismatches } from '@oncehook/gateway/webhooks/find-wanting'
+import { parseJson } from '@oncehook/kernel/http/json'
 import {
   firstUnmet,
   type Meaning,
@@ -84,7 +85,7 @@ function unexpectedPart(
   { asked: { settings }, delivery }: Pick<GivenCase, 'asked' | 'delivery'>,
 ): Pick<Withheld, 'pointer'> {
   const expected = { ...SCHEMES.get(settings.scheme)?.permits.expect?.(settings), ...settings.expect }
-  const document = resolvePointer(parsed(delivery.rawBody), facts.pointer ?? '')
+  const document = resolvePointer(parseJson(delivery.rawBody.toString()), facts.pointer ?? '')
   const pointer = firstUnmet(document, expected)
   return pointer === null ? {} : { pointer }
 }
@@ -186,7 +187,7 @@ export function describeMapping(
   events: readonly WebhookEvent[],
   rawBody: Buffer,
 ): string[] {
-  const body = parsed(rawBody)
+  const body = parseJson(rawBody.toString())
   if (body === undefined) return []
   return events.flatMap(({ facts: { pointer = '' } }) => {
     const document = resolvePointer(body, pointer)
@@ -203,14 +204,6 @@ export function describeMapping(
 
 function conditionsOf(meaning: Meaning): string[] {
   return typeof meaning === 'string' ? [] : pointersOf(meaning.where)
-}
-
-function parsed(rawBody: Buffer): unknown {
-  try {
-    return JSON.parse(rawBody.toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 function shown(value: unknown): string {

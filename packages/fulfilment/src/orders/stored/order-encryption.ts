@@ -1,4 +1,5 @@
 import { recordAltered } from '@oncehook/kernel/http/error-codes'
+import { isObject } from '@oncehook/kernel/http/json'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/secrets/encryption'
 import { orderUnreadable } from '../../errors.ts'
@@ -111,10 +112,6 @@ function isInstant(stored: unknown): boolean {
 
 function isOptionalText(stored: unknown): boolean {
   return stored === undefined || typeof stored === 'string' || isSealed(stored)
-}
-
-function isObject(stored: unknown): boolean {
-  return typeof stored === 'object' && stored !== null
 }
 
 function isListOfObjects(stored: unknown): boolean {

@@ -54,7 +54,7 @@ function signerOf(check: CheckSignature, delivery: Delivery, now: number): strin
   return null
 }
 
-const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
+export const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
 
 /** The cause of a signature that was made with a secret which has expired. */
 export function endedSecret(id: string): PossibleCause {

@@ -159,7 +159,7 @@ function ageOf(seconds: number): string {
 function observeEncoding({ delivery }: Observed): Cause[] {
   const encoding = linesOf(delivery.rawHeaders).find(([name]) => name === 'content-encoding')?.[1]
   if (encoding === undefined || encoding === 'identity') return []
-  const message = `The body has the content coding ${plain(encoding)}, but the gateway accepts none`
+  const message = `The body has the content coding ${toPlain(encoding, 40)}, but the gateway accepts none`
   return [seen({ cause: 'body_changed', message, fix: 'Turn off compression between the provider and the gateway' })]
 }
 
@@ -219,15 +219,15 @@ function observeBody({ scheme }: Observed, rawBody: Buffer): Cause[] {
   ]
 }
 
-function linesOf(rawHeaders: readonly string[]): (readonly [name: string, value: string])[] {
+export function linesOf(rawHeaders: readonly string[]): (readonly [name: string, value: string])[] {
   return rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
   )
 }
 
 /** A shortened text from a stranger, without control characters. */
-function plain(text: string): string {
-  return text.slice(0, 40).replace(/\p{C}/gu, '\ufffd')
+export function toPlain(text: string, length: number): string {
+  return text.slice(0, length).replace(/\p{C}/gu, '\ufffd')
 }
 
 export interface SignedTime {

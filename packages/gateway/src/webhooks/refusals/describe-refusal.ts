@@ -1,6 +1,7 @@
 import { type Cause, type Provider, SCHEMES } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
-import { wrongProvider } from '../providers/explain-refusal.ts'
+import { fetchNothing, wrongProvider } from '../providers/explain-refusal.ts'
+import { linesOf, toPlain } from '../providers/observe.ts'
 import type { Refusal, ShownHeader } from './refusals.ts'
 
 /** A refused delivery, before it is answered. */
@@ -39,7 +40,8 @@ export function describeRefusal(
   { now, providers }: RefusalSurroundings,
 ): Refusal {
   const { provider, requestId, rawHeaders, rawBody } = refused
-  const headers = firstValues(rawHeaders)
+  // Of several with one name, the first.
+  const headers = new Map(linesOf(rawHeaders).toReversed())
   return {
     id: new ObjectId(),
     at: new Date(now),
@@ -87,15 +89,6 @@ function shownHeaders(
   return shown
 }
 
-function firstValues(rawHeaders: readonly string[]): Map<string, string> {
-  const values = new Map<string, string>()
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase()
-    if (!values.has(name)) values.set(name, rawHeaders[at + 1] ?? '')
-  }
-  return values
-}
-
 function announcedBytes(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null
 }
@@ -118,11 +111,6 @@ function isAuthentic({ code }: RefusalAnswer, rawBody: Buffer | undefined): bool
 
 function liveSecretIds({ secrets }: RefusedDelivery['provider'], now: number): string[] {
   return secrets.filter(({ notAfter }) => notAfter === null || now < notAfter).map(({ id }) => id)
-}
-
-/** A text from a stranger, shortened and without control characters. */
-function toPlain(text: string, length: number): string {
-  return text.slice(0, length).replace(/\p{C}/gu, '\ufffd')
 }
 
 /** A provider whose secret may have signed a delivery to another provider. */
@@ -177,8 +165,6 @@ function accepts(other: OtherProvider, delivery: Parameters<Provider['verify']>[
   verdict.catch(() => undefined)
   return false
 }
-
-const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
 
 /**
  * The network of a client address in the form of `clientAddress`: the /24 of an IPv4 address, the /48 of the first half
