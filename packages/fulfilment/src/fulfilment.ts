@@ -41,7 +41,6 @@ import {
 } from './idempotency-keys.ts'
 import { addReceiptGauges, createFulfilmentMetrics, type FulfilmentMetrics } from './metrics.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
-import { createUnreadableOrders } from './orders/stored/order-encryption.ts'
 import type { ReceiptOutbox } from './receipts/claims/new-receipts.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { forgetReceipts } from './receipts/forget-receipts.ts'
@@ -204,7 +203,6 @@ function createUseCases(parts: FulfilmentParts, useCaseParts: UseCaseParts): Use
       keys: createIdempotencyKeys(db, { ...times, encryption }),
       random,
       logger,
-      unreadable: createUnreadableOrders(logger, () => performance.now()),
       newRunId: randomUUID,
     },
     recording,

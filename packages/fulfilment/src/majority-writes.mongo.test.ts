@@ -21,7 +21,6 @@ import { createOrder } from './orders/create-order.ts'
 import { eraseOrders } from './orders/erase-orders.ts'
 import { listOrders } from './orders/list-orders.ts'
 import { ORDER_INDEXES, ORDERS, type OrderDocument } from './orders/stored/order-document.ts'
-import { createUnreadableOrders } from './orders/stored/order-encryption.ts'
 import { applyEvents } from './payments/apply-events.ts'
 import { createReceiptClaims } from './receipts/claims/receipt-claims.ts'
 import { listReceipts } from './receipts/list-receipts.ts'
@@ -141,7 +140,6 @@ async function openDatabase(names: ReadonlySet<string>) {
     keys: createIdempotencyKeys(db, { ttlMs: 60_000, leaseMs: 60_000, encryption: NO_ENCRYPTION }),
     random: Math.random,
     logger,
-    unreadable: createUnreadableOrders(logger, () => 0),
     newRunId: randomUUID,
   }
   const owned = resources.move()

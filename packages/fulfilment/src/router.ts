@@ -18,7 +18,7 @@ import { type ListDeps, listOrders } from './orders/list-orders.ts'
 import { ORDER_ID, type Order } from './orders/order.ts'
 import { listRequestSchema, orderIdSchema, ownerSchema } from './orders/order-schemas.ts'
 import { isForeign, isLive, toOrder } from './orders/stored/order-document.ts'
-import { demandReadable, openOrder } from './orders/stored/order-encryption.ts'
+import { demandReadable, openOrder, reportUnreadable } from './orders/stored/order-encryption.ts'
 import { readOrder } from './orders/stored/order-store.ts'
 import { type ApplyDeps, applyEvents } from './payments/apply-events.ts'
 import type { ApplyResult } from './payments/decide-order.ts'
@@ -78,7 +78,8 @@ const procedure = t.procedure.use(async ({ ctx, next }) => {
   if (result.ok) return result
   const { cause } = result.error
   // The caller can do nothing about it: an operator must.
-  if (orderUnreadable.is(cause)) ctx.useCases.orders.unreadable.report(String(cause.details.orderId), cause.details)
+  if (orderUnreadable.is(cause))
+    reportUnreadable(ctx.useCases.orders.logger, { ...cause.details, orderId: String(cause.details.orderId) })
   if (cause instanceof AppError) throw toTrpcError(cause)
   return result
 })

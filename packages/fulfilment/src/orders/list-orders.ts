@@ -1,10 +1,11 @@
 import { invalidRequest } from '@oncehook/kernel/http/error-codes'
+import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Filter } from 'mongodb'
 import { orderUnreadable } from '../errors.ts'
 import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
-import { isReadable, openOrder, type UnreadableOrders } from './stored/order-encryption.ts'
+import { isReadable, openOrder, reportUnreadable } from './stored/order-encryption.ts'
 import { DURABLE_READ, HIDDEN, type OrderCollection, type Orders, reachable } from './stored/order-store.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
@@ -28,7 +29,7 @@ export interface OrderPage {
 }
 
 export interface ListDeps extends OrderCollection {
-  readonly unreadable: UnreadableOrders
+  readonly logger: Logger
 }
 
 const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
@@ -40,7 +41,7 @@ const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
  * @throws invalidRequest if `after` is not a valid cursor, keyUnknown if the key of an order of the page is missing
  */
 export async function listOrders(
-  { orders, encryption, unreadable: log }: ListDeps,
+  { orders, encryption, logger }: ListDeps,
   { limit, after, status, owner }: ListRequest,
 ): Promise<OrderPage> {
   const filter: Filter<OrderDocument> = {
@@ -56,7 +57,7 @@ export async function listOrders(
   const next = found.length > limit && last !== undefined ? `${last.createdAt.getTime()}.${last._id}` : null
   const shown = items.map((order) => show(order, encryption))
   const unreadable = items.filter((_, index) => shown[index] === null).map(({ _id }) => _id)
-  for (const orderId of unreadable) log.report(orderId)
+  for (const orderId of unreadable) reportUnreadable(logger, { orderId })
   return {
     items: shown.filter((order) => order !== null),
     ...(unreadable.length === 0 ? {} : { unreadable }),

@@ -1,5 +1,6 @@
 import { recordAltered } from '@oncehook/kernel/http/error-codes'
 import { isObject } from '@oncehook/kernel/http/json'
+import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/kernel/secrets/encryption'
 import { orderUnreadable } from '../../errors.ts'
@@ -59,31 +60,10 @@ export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrd
   }
 }
 
-const AGAIN_MS = 60_000
-
-export type UnreadableOrders = ReturnType<typeof createUnreadableOrders>
-
-const MOST_NAMED = 100
-
-/**
- * Creates the log of damaged orders: however often they are read, it names each once a minute, and at most a hundred. `now` returns
- * monotonic milliseconds.
- */
-export function createUnreadableOrders(logger: Pick<Logger, 'error'>, now: () => number) {
-  // The longest ago first.
-  const named = new Map<string, number>()
-  return {
-    report(orderId: string, details: Readonly<Record<string, unknown>> = {}): void {
-      const time = now()
-      for (const [id, at] of named) {
-        if (time - at < AGAIN_MS) break
-        named.delete(id)
-      }
-      if (named.has(orderId) || named.size >= MOST_NAMED) return
-      named.set(orderId, time)
-      logger.error({ ...details, orderId }, 'order.unreadable')
-    },
-  }
+/** Logs a damaged order. It may be read often: of such lines, those beyond 100 in a second share one. */
+export function reportUnreadable(logger: Logger, details: { readonly orderId: string }): void {
+  const write = (line: object): void => logger.error(line, 'order.unreadable')
+  writeBounded(logger, {}, { one: () => write(details), many: write })
 }
 
 /** Whether a stored order has every field that its representation needs. Imported documents may lack some. */
