@@ -8,7 +8,6 @@ import { bodyVariations } from './variations/body-variations.ts'
 import { headerVariations } from './variations/header-variations.ts'
 import { otherProviderVariations, otherSchemeVariations } from './variations/provider-variations.ts'
 import { findUnreadable, readTriedSecrets, secretVariations, toLiveSecrets } from './variations/secret-variations.ts'
-import { settingsVariations } from './variations/settings-variations.ts'
 import { urlVariations } from './variations/url-variations.ts'
 
 /** The causes of a refusal, the most likely first; no causes for an accepted delivery. */
@@ -36,7 +35,6 @@ export async function explainDelivery(given: GivenCase, url: string | undefined)
   const variations = [
     ...secretVariations(asked, scheme),
     ...otherProviderVariations(asked, others),
-    ...settingsVariations(attempt),
     ...headerVariations(delivery, headerFamiliesOf(asked.settings)),
     ...urlVariations(asked.settings, { url, target, rawHeaders: delivery.rawHeaders, query: delivery.query }),
     ...otherSchemeVariations(asked, attempt),

@@ -23,14 +23,6 @@ export function headerVariations({ rawHeaders }: Delivery, families: readonly He
     ['header_changed', 'header names were rewritten with underscores', lines.map(renameUnderscores)],
     ['header_changed', 'its value has whitespace or quotes around it', onValues(unquote)],
     ['header_changed', 'its value was changed to upper case', onValues((text) => text.toLowerCase())],
-    [
-      'header_changed',
-      'the signature has an extra prefix',
-      onValues((text) => text.replace(/^(?:sha256|sha1|v[01])[=,]/, '')),
-    ],
-    ...['sha256=', 'v0=', 'v1,', 'v1='].map(
-      (prefix) => ['header_changed', 'the signature lost its prefix', onSignature(lines, own, prefix)] as const,
-    ),
   ]
   return tried.flatMap(([cause, message, changed]): Variation[] => {
     if (seen.has(JSON.stringify(changed))) return []
@@ -62,9 +54,4 @@ function renameUnderscores([name, value]: Line): Line {
 
 function unquote(value: string): string {
   return value.trim().replace(/^(["'])(.*)\1$/, '$2')
-}
-
-function onSignature(lines: readonly Line[], own: ReadonlySet<string>, prefix: string): Line[] {
-  const isSignature = (name: string): boolean => own.has(name) && /signature|hmac|sig$/.test(name)
-  return lines.map(([name, value]) => [name, isSignature(name) ? prefix + value : value])
 }
