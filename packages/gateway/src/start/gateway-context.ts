@@ -91,7 +91,6 @@ export function createContext(deps: GatewayDeps, lifecycle: Lifecycle) {
   const providers = watchProviders(deps.settings.providers, deps.logger)
   const refusals = createRefusals({
     ...{ db: mongo.background.db, clock: deps.clock, logger: deps.logger, flushMs: STATS_FLUSH_MS },
-    providers: providers.current,
     onNotKept: metrics.refusalNotKept,
   })
   const serviceKey = watchServiceKeys(deps.settings.serviceKey, deps.logger)

@@ -1,4 +1,3 @@
-import { wrongProvider } from '@oncehook/gateway/webhooks/providers/explain-refusal'
 import { findSignedTime, schemesWithHeaders } from '@oncehook/gateway/webhooks/providers/observe'
 import { providersSchema, SCHEMES } from '@oncehook/webhooks/providers'
 import { type KnownProvider, signsAddress, unusedFetch } from '../../verify/known-providers.ts'
@@ -13,7 +12,14 @@ export function otherProviderVariations(asked: KnownProvider, others: readonly K
     if (scheme === undefined || scheme.signsNothing === true) return []
     const secrets = toLiveSecrets(readTriedSecrets(other, scheme)).map((secret) => ({ ...secret, notAfter: null }))
     const apply: Variation['apply'] = (attempt) => ({ ...attempt, scheme, settings: other.settings, secrets })
-    return [{ ...wrongProvider(asked.name, other.name), apply }]
+    return [
+      {
+        cause: 'wrong_provider',
+        message: `It is signed with a secret of the provider ${other.name}, not of ${asked.name}`,
+        fix: `Deliver it to /api/webhooks/${other.name}, or check whether test and live are mixed up`,
+        apply,
+      },
+    ]
   })
 }
 

@@ -54,7 +54,7 @@ function signerOf(check: CheckSignature, delivery: Delivery, now: number): strin
   return null
 }
 
-export const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
+const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
 
 /** The cause of a signature that was made with a secret which has expired. */
 export function endedSecret(id: string): PossibleCause {
@@ -62,15 +62,6 @@ export function endedSecret(id: string): PossibleCause {
     cause: 'secret_ended',
     message: `It is signed with the secret ${id}, which has expired (notAfter)`,
     fix: 'Switch the provider to the new secret, or extend notAfter',
-  }
-}
-
-/** The cause of a signature that was made with a secret of another provider. */
-export function wrongProvider(asked: string, other: string): PossibleCause {
-  return {
-    cause: 'wrong_provider',
-    message: `It is signed with a secret of the provider ${other}, not of ${asked}`,
-    fix: `Deliver it to /api/webhooks/${other}, or check whether test and live are mixed up`,
   }
 }
 

@@ -1,6 +1,5 @@
-import { type Cause, type Provider, SCHEMES } from '@oncehook/webhooks/providers'
+import type { Cause, Provider } from '@oncehook/webhooks/providers'
 import { ObjectId } from 'mongodb'
-import { fetchNothing, wrongProvider } from '../providers/explain-refusal.ts'
 import { linesOf, toPlain } from '../providers/observe.ts'
 import type { Refusal, ShownHeader } from './refusals.ts'
 
@@ -25,20 +24,11 @@ export interface RefusalAnswer {
   readonly why: string | null
 }
 
-/** What is known besides the delivery. */
-interface RefusalSurroundings {
-  /** Milliseconds. */
-  readonly now: number
-  /** All providers: the signature may be one for another provider. */
-  readonly providers: Iterable<OtherProvider>
-}
-
-/** The record of a refused delivery. It contains no body, no signature, and no header that is not on the allow-list. */
-export function describeRefusal(
-  refused: RefusedDelivery,
-  answer: RefusalAnswer,
-  { now, providers }: RefusalSurroundings,
-): Refusal {
+/**
+ * The record of a delivery that was refused at `now` (milliseconds). It contains no body, no signature, and no header that is not on the
+ * allow-list.
+ */
+export function describeRefusal(refused: RefusedDelivery, answer: RefusalAnswer, now: number): Refusal {
   const { provider, requestId, rawHeaders, rawBody } = refused
   // Of several with one name, the first.
   const headers = new Map(linesOf(rawHeaders).toReversed())
@@ -53,7 +43,7 @@ export function describeRefusal(
     network: networkOf(refused.address),
     bytes: rawBody?.length ?? announcedBytes(headers.get('content-length')),
     secretIds: wereCompared(answer, rawBody) ? liveSecretIds(provider, now) : [],
-    causes: isAuthentic(answer, rawBody) ? [] : causesOf(refused, answer.why, now, providers),
+    causes: isAuthentic(answer, rawBody) ? [] : causesOf(refused, now),
     requestId,
     headers: shownHeaders(provider, headers),
     signatureHeaders: provider.signedHeaders.map((name) => ({ name, isPresent: headers.has(name) })),
@@ -113,57 +103,13 @@ function liveSecretIds({ secrets }: RefusedDelivery['provider'], now: number): s
   return secrets.filter(({ notAfter }) => notAfter === null || now < notAfter).map(({ id }) => id)
 }
 
-/** A provider whose secret may have signed a delivery to another provider. */
-export type OtherProvider = Pick<Provider, 'name' | 'scheme' | 'secrets' | 'verify'>
-
 const MOST_CAUSES = 6
 
-/**
- * The causes of a refusal that can be found without other systems, most likely first. The checks of signatures read at most 128 KiB
- * together, whatever was sent. No text contains a secret, a signature, or a part of the body.
- */
-function causesOf(
-  { provider, rawHeaders, rawBody, url = '' }: RefusedDelivery,
-  why: string | null,
-  now: number,
-  providers: Iterable<OtherProvider>,
-): Cause[] {
+/** The causes of a refusal that can be found without other systems, most likely first. No text contains a secret, a signature, or a part of the body. */
+function causesOf({ provider, rawHeaders, rawBody, url = '' }: RefusedDelivery, now: number): Cause[] {
   const at = url.indexOf('?')
-  const delivery = { rawHeaders, rawBody, query: at === -1 ? '' : url.slice(at + 1) }
-  const signer =
-    rawBody === undefined || why !== 'signature_mismatch'
-      ? undefined
-      : firstOthers(provider.name, providers, mostOthers(rawBody)).find((other) =>
-          accepts(other, { ...delivery, rawBody }, now),
-        )
-  if (signer !== undefined) return [{ ...wrongProvider(provider.name, signer.name), proved: true }]
-  return provider.explain(delivery, now).slice(0, MOST_CAUSES)
-}
-
-const MOST_OTHERS = 8
-// Each check reads the whole body. The address is not charged for them, and the body may be one that is expensive to read.
-const MOST_TRIED_BYTES = 131_072
-
-/** With how many other providers a body is tried, so that there is room for the explanation of its own provider. */
-function mostOthers({ length }: Buffer): number {
-  return Math.min(MOST_OTHERS, Math.max(0, Math.floor(MOST_TRIED_BYTES / Math.max(1, length)) - 1))
-}
-
-function firstOthers(name: string, providers: Iterable<OtherProvider>, most: number): OtherProvider[] {
-  const others: OtherProvider[] = []
-  for (const other of providers) {
-    if (others.length >= most) break
-    const fetchesKeys = SCHEMES.get(other.scheme)?.fetchesKeys !== undefined
-    if (other.name !== name && other.secrets.length > 0 && !fetchesKeys) others.push(other)
-  }
-  return others
-}
-
-function accepts(other: OtherProvider, delivery: Parameters<Provider['verify']>[0], now: number): boolean {
-  const verdict = other.verify(delivery, now, fetchNothing)
-  if (!(verdict instanceof Promise)) return !('refused' in verdict)
-  verdict.catch(() => undefined)
-  return false
+  const query = at === -1 ? '' : url.slice(at + 1)
+  return provider.explain({ rawHeaders, rawBody, query }, now).slice(0, MOST_CAUSES)
 }
 
 /**

@@ -31,7 +31,7 @@ function open({ db = watched.db(database.name), now = Date.now } = {}) {
   const { logger, lines } = memoryLogger()
   const counted = { too_many: 0, not_stored: 0 }
   const refusals = createRefusals({
-    ...{ db, logger, flushMs: 3_600_000, providers: () => new Map(), clock: { now } },
+    ...{ db, logger, flushMs: 3_600_000, clock: { now } },
     onNotKept: (why, times) => {
       counted[why] += times
     },

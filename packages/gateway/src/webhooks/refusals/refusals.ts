@@ -6,7 +6,7 @@ import type { Clock } from '@oncehook/kernel/time/clock'
 import type { Cause } from '@oncehook/webhooks/providers'
 import type { Db, ObjectId } from 'mongodb'
 import { createPeriodicFlush } from '../../inbox/statistics/periodic-flush.ts'
-import { describeRefusal, type OtherProvider, type RefusalAnswer, type RefusedDelivery } from './describe-refusal.ts'
+import { describeRefusal, type RefusalAnswer, type RefusedDelivery } from './describe-refusal.ts'
 
 /**
  * Records of refused deliveries for operators. They are kept on a best-effort basis and written after the answer, so they
@@ -25,11 +25,10 @@ export function createRefusals(deps: {
   logger: Logger
   /** How long a record may wait in memory. */
   flushMs: number
-  providers: () => ReadonlyMap<string, OtherProvider>
   /** Counts deliveries without a record: there were too many of them, or the database did not store them. */
   onNotKept: (why: 'too_many' | 'not_stored', times: number) => void
 }) {
-  const { db, clock, logger, flushMs, providers, onNotKept } = deps
+  const { db, clock, logger, flushMs, onNotKept } = deps
   const buffer = new RefusalBuffer()
   const { stop } = createPeriodicFlush(async () => {
     const { updates, records } = buffer.take(new Date(clock.now()))
@@ -48,7 +47,7 @@ export function createRefusals(deps: {
     /** Notes a refused delivery. Its body is not used after the call. */
     note(refused: RefusedDelivery, answer: RefusalAnswer): void {
       const now = clock.now()
-      const describe = () => describeRefusal(refused, answer, { now, providers: providers().values() })
+      const describe = () => describeRefusal(refused, answer, now)
       const kind = { provider: refused.provider.name, reason: answer.code, why: answer.why }
       if (!buffer.add(kind, now, describe)) onNotKept('too_many', 1)
     },
