@@ -50,28 +50,24 @@ interface Pace {
   readonly perSecond?: number
 }
 
-export interface PaymentProvider {
-  /** The event in the format of the scheme. */
-  write(event: PaymentEvent): Message
-  /**
-   * Signs a message as of now and posts it. Does not reject if there is no response. Does not follow redirects.
-   * @throws SigningError if signing fails
-   */
-  deliver(message: Message, tampered?: TamperedPart): Promise<DeliveryReport>
-  /** Delivers a list in order at a pace. The reports have the same order. */
-  deliverAll(messages: readonly Message[], pace: Pace, tampered?: TamperedPart): Promise<DeliveryReport[]>
-}
+export type PaymentProvider = ReturnType<typeof createPaymentProvider>
 
 /** A payment provider that builds, signs and posts like a real one, but never retries. */
-export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: WebhookEndpoint): PaymentProvider {
+export function createPaymentProvider(deps: PaymentProviderDeps, endpoint: WebhookEndpoint) {
   const deliver = (message: Message, tampered?: TamperedPart): Promise<DeliveryReport> => {
     const signed = sign(endpoint, message, { now: deps.now(), tampered })
     return post(deps, endpoint, { eventId: message.eventId, ...signed })
   }
   return {
-    write: (event) => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
-    deliver: async (message, tampered) => deliver(message, tampered),
-    deliverAll: (messages, pace, tampered) =>
+    /** The event in the format of the scheme. */
+    write: (event: PaymentEvent): Message => ({ eventId: event.id, body: endpoint.signer.writeEvent(event) }),
+    /**
+     * Signs a message as of now and posts it. Does not reject if there is no response. Does not follow redirects.
+     * @throws SigningError if signing fails
+     */
+    deliver: async (message: Message, tampered?: TamperedPart) => deliver(message, tampered),
+    /** Delivers a list in order at a pace. The reports have the same order. */
+    deliverAll: (messages: readonly Message[], pace: Pace, tampered?: TamperedPart) =>
       runPaced(
         deps,
         pace,

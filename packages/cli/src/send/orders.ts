@@ -44,13 +44,7 @@ export interface PreparedOrder {
   readonly created: boolean
 }
 
-/** A client of `/api/orders` for a sender. A call takes at most 10 s, and throws OrdersApiFailure on any error. */
-interface OrdersClient {
-  create(draft: OrderDraft): Promise<Order>
-  /** Returns the order with this id, and creates it if it does not exist. */
-  ensure(id: string, draft: OrderDraft): Promise<PreparedOrder>
-  read(id: string): Promise<Order>
-}
+type OrdersClient = ReturnType<typeof createOrdersClient>
 
 interface Call {
   readonly method: 'GET' | 'POST' | 'PUT'
@@ -61,12 +55,15 @@ interface Call {
 
 const timeoutMs = 10_000
 
-export function createOrdersClient(deps: { fetch: typeof fetch; gateway: GatewayAddress }): OrdersClient {
+/** A client of `/api/orders` for a sender. A call takes at most 10 s, and throws OrdersApiFailure on any error. */
+export function createOrdersClient(deps: { fetch: typeof fetch; gateway: GatewayAddress }) {
   const read = async (id: string): Promise<Order> => callApi(deps, { method: 'GET', path: pathOf(id) })
   return {
-    create: async (draft) => callApi(deps, { method: 'POST', path: '/api/orders', body: draft }),
+    create: async (draft: OrderDraft): Promise<Order> =>
+      callApi(deps, { method: 'POST', path: '/api/orders', body: draft }),
     read,
-    async ensure(id, draft) {
+    /** Returns the order with this id, and creates it if it does not exist. */
+    async ensure(id: string, draft: OrderDraft): Promise<PreparedOrder> {
       const put: Call = { method: 'PUT', path: pathOf(id), headers: { 'if-none-match': '*' }, body: draft }
       try {
         return { order: await callApi(deps, put), created: true }

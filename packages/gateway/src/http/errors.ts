@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http'
 import { notFound } from '@oncehook/kernel/http/error-codes'
-import { type AppError, toAppError } from '@oncehook/kernel/http/errors'
+import { toAppError } from '@oncehook/kernel/http/errors'
 import { logFailure, sendError } from '@oncehook/kernel/http/server/send-error'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Middleware } from 'koa'
@@ -26,12 +25,7 @@ export function createErrorResponder(
         logFailure(logger, thrown, { requestId, clientRequestId, method: ctx.method, route, principal, ms })
       }
       ctx.respond = false
-      await writeError(ctx.res, toAppError(thrown), requestId)
+      await sendError(ctx.res, toAppError(thrown), { requestId })
     }
   }
-}
-
-/** Sends an error to a client of the public listener. */
-export function writeError(response: ServerResponse, error: AppError, requestId: string): Promise<void> {
-  return sendError(response, error, { requestId })
 }

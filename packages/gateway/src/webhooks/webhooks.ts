@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { methodNotAllowed, notFound } from '@oncehook/kernel/http/error-codes'
+import { sendError } from '@oncehook/kernel/http/server/send-error'
 import type { Middleware } from 'koa'
 import { signatureInvalid } from '../errors.ts'
 import { clientAddress } from '../http/client-address.ts'
-import { writeError } from '../http/errors.ts'
 import { commonHeaders, type RequestState, requestIdsOf } from '../http/request-context.ts'
 import { answerOptions, type Resource, resourceAt } from '../http/resources.ts'
 import { type AdmissionDeps, admit, elapsed, refuseExhausted, type WebhookCall } from './admission.ts'
@@ -100,7 +100,7 @@ async function answerDelivery(deps: WebhookDeps, call: WebhookCall): Promise<voi
     logAccepted(deps, call, accepted)
   } catch (thrown) {
     const error = refuseDelivery(deps, call, thrown)
-    await writeError(call.response, error, call.ids.requestId)
+    await sendError(call.response, error, { requestId: call.ids.requestId })
   } finally {
     call.share?.release()
   }

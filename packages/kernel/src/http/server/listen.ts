@@ -24,8 +24,6 @@ export interface ListenOptions {
    * and for twice as long at most. Default: 30 s.
    */
   readonly stalledMs?: number
-  /** Maximum bytes of the request line and header section together. Default: 16 KiB. */
-  readonly maxHeaderBytes?: number
   /**
    * Serves HTTPS. With `clientCa` it requests a client certificate but accepts connections without one: the handler
    * decides (`hasTrustedCertificate`). Default: plain HTTP.
@@ -46,6 +44,7 @@ export interface Listener {
   close(graceMs: number): Promise<void>
 }
 
+// Of the request line and the headers together.
 const MAX_HEADER_BYTES = 16_384
 const IDLE_CHECK_MS = 50
 // TLS 1.3 has forward secrecy always, 1.2 only with these suites (RFC 9325 section 4.2), which begin with an exchange of fresh keys.
@@ -64,7 +63,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const { headersTimeoutMs = 5_000, requestTimeoutMs = 10_000, maxConnections = 1_000, tls = null } = options
   const { stalledMs = 30_000 } = options
   const limits: ServerOptions = {
-    maxHeaderSize: options.maxHeaderBytes ?? MAX_HEADER_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
     // Node does not start if the header timeout exceeds the request timeout.
     headersTimeout: requestTimeoutMs > 0 ? Math.min(headersTimeoutMs, requestTimeoutMs) : headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
