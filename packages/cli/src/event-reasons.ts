@@ -3,7 +3,6 @@ import type { PaymentFacts, UnhandledReason } from '@oncehook/webhooks/providers
 /** Why an authentic event has no effect, or none that it should have. */
 export type EventReason = UnhandledReason | NonNullable<PaymentFacts['unreadable']>
 
-/** A reason in words, and what to do about it. */
 export interface ExplainedReason {
   /** A clause. */
   readonly why: string

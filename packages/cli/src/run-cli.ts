@@ -93,7 +93,6 @@ const commandTable: readonly AddCommand[] = [
   addContractShowCommand,
 ]
 
-/** The program with every command. */
 export function createProgram({ context, finish }: CommandDeps): Command {
   const program = new Command('oncehook')
     .description('Send signed payment events to Oncehook, inspect events and orders, and fix failures.')

@@ -275,7 +275,6 @@ const retireKeysProcedure = procedure
     key === undefined ? { retired: [], inUse: [] } : await ctx.useCases.encryption.register.retire(key, rotation),
   )
 
-/** All procedures of fulfilment, one per line. */
 export const fulfilmentRouter = t.router({
   orders: t.router({
     get: getOrderProcedure,

@@ -117,7 +117,6 @@ export function createHandlerMetrics(registry: Registry) {
 export function addHandlerGauge(
   registry: Registry,
   handlers: {
-    /** The names of the configured handlers. */
     names: () => Iterable<string>
     /** Reads the depths of all handlers. Never throws. */
     readDepths: () => Promise<Pick<HandlerDepths, 'of'>>

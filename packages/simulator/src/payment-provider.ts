@@ -15,7 +15,6 @@ export interface PaymentProviderDeps {
   readonly sleep: (ms: number) => Promise<void>
 }
 
-/** The endpoint of a provider, and how it signs. */
 export interface WebhookEndpoint {
   /** The full URL, such as `http://127.0.0.1:8080/api/webhooks/acme`. */
   readonly url: string
@@ -28,7 +27,6 @@ export interface WebhookEndpoint {
   readonly skewMs?: number
 }
 
-/** The bytes of one delivery. */
 export interface Message {
   readonly eventId: string
   readonly body: Uint8Array

@@ -43,7 +43,6 @@ type RefusedFacts = Pick<Delivery, 'rawHeaders' | 'query'> & { readonly rawBody:
  */
 export type ExplainRefusal = (refused: RefusedFacts, now: number) => readonly Cause[]
 
-/** Prepares the explanations of a provider. */
 export type PrepareExplanation = (
   scheme: Scheme,
   settings: ProviderSettings,

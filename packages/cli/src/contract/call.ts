@@ -63,11 +63,9 @@ function pad(body: PlannedCall['body'], bytes: number): PlannedCall['body'] {
   return Array.isArray(events) ? { ...body, events: events.map(padded) } : { ...padded(body) }
 }
 
-/** What a team says about its handler. */
 interface HandlerIdentity {
   /** Its name in `HANDLERS`. */
   readonly name: string
-  /** The type that it acts on. */
   readonly type: string
   readonly provider: string
   /** The body of such an event. Null: that of the contract. */

@@ -20,7 +20,6 @@ const orderSchema = z.object({
 /** The properties of an order that a sender needs. */
 export type Order = z.infer<typeof orderSchema>
 
-/** The properties with which a client creates an order. */
 interface OrderDraft {
   readonly customerId: string
   readonly currency: string

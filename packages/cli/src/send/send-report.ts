@@ -8,7 +8,6 @@ import type { PaymentOutcome, SendRun } from './payments.ts'
 /** The result of a `send`: `done` only if its effect was seen. */
 interface SendResult {
   readonly result: 'done' | 'refused' | 'failed'
-  /** One sentence. */
   readonly summary: string
 }
 
@@ -64,7 +63,6 @@ function nameOrders(payments: readonly PaymentOutcome[]): string {
   return payments.length === 1 ? `order ${payments[0]?.order.id}` : `all ${payments.length} orders`
 }
 
-/** The output of `send --json`. */
 export function toSendDocument({ provider, scheme, url, deliveries, payments }: SendRun, result: SendResult): object {
   return {
     ...{ ...result, provider, scheme, url, deliveries },

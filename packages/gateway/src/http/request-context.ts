@@ -25,7 +25,6 @@ export function requestIdsOf({ headers }: IncomingMessage): RequestIds {
   return typeof given === 'string' && REQUEST_ID.test(given) ? { requestId, clientRequestId: given } : { requestId }
 }
 
-/** The header fields that every answer has. */
 export function commonHeaders(requestId: string): Readonly<Record<string, string>> {
   return { 'X-Request-Id': requestId, 'X-Content-Type-Options': 'nosniff' }
 }
@@ -40,7 +39,6 @@ export function createRequestContext(withinMs: number): Middleware<RequestState>
   }
 }
 
-/** The error for a body that has not arrived by then. */
 export function bodyTooLate(): AppError {
   return requestTimeout({}, { headers: { Connection: 'close' } })
 }

@@ -49,7 +49,6 @@ import { sendTestProcedure, testTargetProcedure } from '../operator/test-events/
 import { eraseProcedure } from '../privacy/erasure.ts'
 import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
 
-/** All procedures of the operator, one line each. */
 export const operatorRouter = router({
   me: meProcedure,
   signIn: router({ createCode: createCodeProcedure, end: signOutProcedure }),
@@ -95,5 +94,4 @@ export const operatorRouter = router({
   audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
 })
 
-/** The type for clients of the operator API. */
 export type OperatorRouter = typeof operatorRouter

@@ -75,7 +75,6 @@ interface AdminDeps {
   readonly operators: () => AnswerOperators | null
 }
 
-/** The prefix of all paths of the operator API. */
 export const OPERATOR_PREFIX = '/operator/'
 
 const RETRY_SOON = { headers: { 'Retry-After': '1' } }

@@ -17,7 +17,6 @@ import { STARTED, shareMetrics, Workers, type WorkersDeps } from './workers.ts'
 // Every worker has stopped by then, because its own stop has a time limit.
 const WORKERS_STOP_MS = 10_000
 
-/** The environment and the dependencies of the process. */
 export interface GatewayProcess {
   readonly env: NodeJS.ProcessEnv
   /** Sends all requests to other services. */

@@ -15,7 +15,6 @@ export const privateKeySetting = { SERVICE_PRIVATE_KEY: textSetting() }
 /** The setting of fulfilment: the keys that verify. */
 export const publicKeysSetting = { SERVICE_PUBLIC_KEYS: textSetting() }
 
-/** Creates the source of the key with which the gateway signs. */
 export function createPrivateKeySource(env: NodeJS.ProcessEnv): FileSource<KeyObject> {
   const read = (): KeyObject => {
     const { SERVICE_PRIVATE_KEY: pem } = readSettings(z.object(privateKeySetting), env)
@@ -25,7 +24,6 @@ export function createPrivateKeySource(env: NodeJS.ProcessEnv): FileSource<KeyOb
   return createFileSource(read, { env, names: ['SERVICE_PRIVATE_KEY'] })
 }
 
-/** Creates the source of the keys with which fulfilment verifies. */
 export function createPublicKeysSource(env: NodeJS.ProcessEnv): FileSource<readonly KeyObject[]> {
   const read = (): readonly KeyObject[] => {
     const { SERVICE_PUBLIC_KEYS: pem } = readSettings(z.object(publicKeysSetting), env)

@@ -17,7 +17,6 @@ export interface ExpressResponse {
   end(body: string | undefined): unknown
 }
 
-/** A handler of Express. */
 export type ExpressHandler = (
   request: ExpressRequest,
   response: ExpressResponse,

@@ -28,7 +28,6 @@ export interface FastifyScope {
 
 type ContentTypeParser = (request: unknown, payload: unknown, done: (error: null, body?: unknown) => void) => void
 
-/** A plugin of Fastify. */
 export type FastifyPlugin = (scope: FastifyScope) => Promise<void>
 
 /**

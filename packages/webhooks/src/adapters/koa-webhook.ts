@@ -11,7 +11,6 @@ export interface KoaContext {
   set(headers: Record<string, string>): void
 }
 
-/** A middleware of Koa. */
 export type KoaMiddleware = (ctx: KoaContext) => Promise<void>
 
 /**

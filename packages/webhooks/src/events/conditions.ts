@@ -31,7 +31,6 @@ export function firstUnmet(document: unknown, conditions: Alternatives): string 
   return unmet === undefined || others.some((other) => meets(document, other)) ? null : unmet
 }
 
-/** The pointers of conditions. */
 export function pointersOf(conditions: Alternatives): string[] {
   return (isList(conditions) ? conditions : [conditions]).flatMap((one) => Object.keys(one))
 }

@@ -6,7 +6,6 @@ export const DELIVERY_DEPTH = 512
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Whether a JSON value is an object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

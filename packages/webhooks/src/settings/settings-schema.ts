@@ -4,7 +4,6 @@ export interface SettingsProblem {
   readonly message: string
 }
 
-/** Checked settings, or all their problems. */
 export type SettingsResult<Settings> =
   | { readonly success: true; readonly data: Settings; readonly error?: undefined }
   | {

@@ -200,7 +200,6 @@ export function readCertificates(pem: string): X509Certificate[] {
   })
 }
 
-/** Whether a certificate is valid at `now` (milliseconds). */
 export function isValidAt({ validFrom, validTo }: X509Certificate, now: number): boolean {
   return Date.parse(validFrom) <= now && now <= Date.parse(validTo)
 }

@@ -13,7 +13,6 @@ export interface LiveSecret {
   readonly isPublic?: true
 }
 
-/** Whether a secret is valid at `now` (milliseconds). */
 export function isLive({ notAfter }: LiveSecret, now: number): boolean {
   return notAfter === null || now < notAfter
 }

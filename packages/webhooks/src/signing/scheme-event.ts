@@ -2,15 +2,10 @@ import { writeJson } from './json-body.ts'
 import { type PaymentEvent, type PaymentTypes, plainTypes, toSchemeType } from './payment-event.ts'
 import type { Signer, SigningSettings } from './signer.ts'
 
-/** A payment event in the terms of a scheme. */
 export interface SchemeEvent extends PaymentEvent {
-  /** The scheme's name of the type. */
   readonly type: string
-  /** Whether the type is that of a failed payment. */
   readonly failed: boolean
-  /** When it occurred, ISO 8601. */
   readonly at: string
-  /** When it occurred, in seconds since 1970. */
   readonly seconds: number
 }
 

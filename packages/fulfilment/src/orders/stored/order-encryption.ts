@@ -6,7 +6,6 @@ import { type Encryption, isSealed, type Place, type Sealed } from '@oncehook/ke
 import { orderUnreadable } from '../../errors.ts'
 import { type LiveOrder, type MetadataPair, ORDERS, type ReadableOrder } from './order-document.ts'
 
-/** The fields of an order that may be encrypted. */
 export const ENCRYPTED_MEMBERS = ['email', 'note', 'metadata'] as const
 
 type Member = (typeof ENCRYPTED_MEMBERS)[number]

@@ -2,7 +2,6 @@ import { CLOCK_STEP_MS } from '@oncehook/kernel/mongo/database-clock'
 import type { Db } from 'mongodb'
 import { ORDERS, type OrderDocument, type StoredReceipt } from '../../orders/stored/order-document.ts'
 
-/** A receipt that may be claimed. */
 export interface Due {
   readonly orderId: string
   readonly receipt: StoredReceipt

@@ -32,7 +32,6 @@ export interface Operator extends Caller {
 }
 
 interface OperatorSession extends Pick<Session, 'id' | 'digest'> {
-  /** The `Set-Cookie` that removes its cookie. */
   readonly removedCookie: string
 }
 
@@ -48,7 +47,6 @@ export type IdentifyRequest = (authorization: string | undefined, request: Incom
  * the request. Unauthenticated is the same for every reason; the reason is in the details, for the log.
  */
 export function createIdentifyRequest(deps: {
-  /** The tokens of the settings. */
   holders: TokenHolders<OperatorGrant>
   /** The tokens of the issuer. Null if there is no issuer. */
   accessTokens: AccessTokens | null

@@ -214,7 +214,6 @@ interface SearchStep<Found> {
   readonly reached: ObjectId
 }
 
-/** The limits of one command. */
 const SLICE_MS = 2_000
 const FIRST_RECORDS = 500
 const MOST_RECORDS = 5_000

@@ -213,7 +213,6 @@ const schema = z.object({
   authorization_response_iss_parameter_supported: z.boolean().default(false),
 })
 
-/** What an issuer says about its sign-in. */
 export type IssuerMetadata = z.output<typeof schema>
 
 /**

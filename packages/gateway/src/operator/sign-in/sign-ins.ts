@@ -48,7 +48,6 @@ interface SessionDocument extends SignInDocument {
   readonly usedAt: Date
   /** When it ends at the latest. `expireAt`: when it ends if nobody uses it. */
   readonly endsAt: Date
-  /** When a call began to end it. */
   readonly endingAt?: Date
 }
 
@@ -77,7 +76,6 @@ export type SignIns = ReturnType<typeof createSignIns>
 const CODES = 'sign_in_codes'
 const SESSIONS = 'operator_sessions'
 
-/** The indexes that remove expired codes and sessions. */
 export const SIGN_IN_INDEXES: readonly NeededIndexes[] = [CODES, SESSIONS].map((collection) => ({
   collection,
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],

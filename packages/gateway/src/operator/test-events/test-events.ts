@@ -7,7 +7,6 @@ import type { Inbox } from '../../inbox/inbox.ts'
 import type { SigningSource } from '../../webhooks/providers/providers.ts'
 import { type ReceiveDeps, receiveWebhook } from '../../webhooks/receive-webhook.ts'
 
-/** A made-up payment. */
 interface TestEvent {
   readonly provider: Provider
   readonly type: PaymentEventType

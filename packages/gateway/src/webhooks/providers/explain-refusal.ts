@@ -56,7 +56,6 @@ function signerOf(check: CheckSignature, delivery: Delivery, now: number): strin
 
 const fetchNothing: typeof fetch = () => Promise.reject(new Error('An explanation fetches nothing'))
 
-/** The cause of a signature that was made with a secret which has expired. */
 export function endedSecret(id: string): PossibleCause {
   return {
     cause: 'secret_ended',

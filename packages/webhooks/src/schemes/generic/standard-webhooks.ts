@@ -18,7 +18,6 @@ export const STANDARD_FAMILIES = ['webhook', 'svix'].map((family) =>
   ['id', 'timestamp', 'signature'].map((part) => `${family}-${part}`),
 )
 
-/** All of them. */
 export const STANDARD_HEADERS = STANDARD_FAMILIES.flat()
 
 /**
