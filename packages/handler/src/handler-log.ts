@@ -78,38 +78,16 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, MAX_READ) : ''
 }
 
-interface StreamState {
-  /** Lines that were dropped and not yet reported. */
-  dropped: number
-}
-
 // Of UTF-16 code units or of bytes, whichever the stream counts.
 const MOST_WAITING = 1_048_576
-const states = new WeakMap<Writable, StreamState>()
+const watched = new WeakSet<Writable>()
 
 /**
  * Writes a line to a stream that may fail, or that nobody reads. Neither ends the process: an error is ignored, and beyond 1 MiB
- * that waits, lines are dropped. As soon as the reader has caught up, a line says how many. The first call adds one listener
- * for errors; those of the application get them too.
+ * that waits, lines are dropped. The first call adds one listener for errors; those of the application get them too.
  */
 export function writeToStream(stream: Writable, line: string): void {
-  const state = states.get(stream) ?? watch(stream)
+  if (!watched.has(stream)) stream.on('error', () => undefined)
+  watched.add(stream)
   if (stream.writableLength + line.length <= MOST_WAITING) stream.write(line)
-  else {
-    if (state.dropped === 0) stream.once('drain', () => report(stream, state))
-    state.dropped += 1
-  }
-}
-
-function watch(stream: Writable): StreamState {
-  const state = { dropped: 0 }
-  states.set(stream, state)
-  stream.on('error', () => undefined)
-  return state
-}
-
-function report(stream: Writable, state: StreamState): void {
-  const line = { level: 'warn', message: 'Lines of the log were dropped', lines: state.dropped }
-  state.dropped = 0
-  stream.write(`${JSON.stringify(line)}\n`)
 }

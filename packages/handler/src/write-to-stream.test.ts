@@ -40,17 +40,16 @@ function slowStream() {
 describe('writeToStream', () => {
   const line = `${'x'.repeat(9_999)}\n`
 
-  it('keeps at most 1 MiB for a slow reader, and says how many lines it has dropped', async () => {
+  it('keeps at most 1 MiB for a slow reader, and writes again when it has caught up', async () => {
     const { stream, texts, read } = slowStream()
     for (let lines = 0; lines < 1_000; lines += 1) writeToStream(stream, line)
     expect(stream.writableLength).toBeGreaterThan(1_000_000)
     expect(stream.writableLength).toBeLessThanOrEqual(1_048_576)
     read()
     await expect.poll(() => stream.writableLength).toBe(0)
-    const dropped = { level: 'warn', message: 'Lines of the log were dropped', lines: 1_000 - texts.length + 1 }
-    expect(JSON.parse(texts.at(-1) ?? '')).toEqual(dropped)
+    const written = texts.length
     writeToStream(stream, line)
-    expect(texts.at(-1)).toBe(line)
+    expect(texts).toHaveLength(written + 1)
   })
 
   it('adds one listener to a stream, and removes none of the application', () => {
