@@ -201,7 +201,7 @@ const OLDER: Readonly<Record<string, (url: string, bodyHash: string) => Promise<
   async MongoDB(url, bodyHash) {
     await using client = new MongoClient(url)
     const [db, createdAt, expiresAt] = [client.db(), new Date(), new Date(Date.now() + 60_000)]
-    const key: object = { _id: { handler: HANDLER, key: 'older' }, outcome: 'done', bodyHash, conflicts: 0 }
+    const key: object = { _id: { handler: HANDLER, key: 'older' }, outcome: 'done', bodyHash }
     await db.collection('oncehook_keys').insertOne({ ...key, createdAt, expiresAt })
     const message = { handler: HANDLER, name: 'thank', key: 'older', payload: '"you"', attempt: 0, dead: false }
     await db.collection('oncehook_outbox').insertOne({ ...message, createdAt, dueAt: createdAt })

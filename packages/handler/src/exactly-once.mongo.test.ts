@@ -47,13 +47,12 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     expect((await store.effects()).copies_1).toBe(1)
   })
 
-  it('refuses a key that comes again with another body, and counts it', async (context) => {
+  it('refuses a key that comes again with another body', async (context) => {
     const store = under(context)
     const { send, lines } = start(store)
     await send({ key: 'other_1', data: { id: 'a' } })
     const [status, body] = await send({ key: 'other_1', data: { id: 'b' } })
     expect([status, body.error, body.retry]).toEqual([422, 'key_conflict', 'never'])
-    expect((await store.keys('conflicts')).other_1).toBe(1)
     expect(lines).toMatchObject([{ level: 'error', key: 'other_1', message: 'A key came again with another body' }])
     expect((await store.effects()).other_1).toBe(1)
   })
@@ -71,7 +70,7 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     const [status, body] = await send({ key: 'fails_1' })
     expect([status, body.error, body.retry, body.message]).toEqual([500, 'failed', 'later', 'The event failed'])
     expect((await store.effects()).fails_1).toBeUndefined()
-    expect((await store.keys('outcome')).fails_1).toBeUndefined()
+    expect((await store.outcomes()).fails_1).toBeUndefined()
     expect(await messagesOf(store, 'fails_1')).toEqual([])
     fails = false
     expect(await send({ key: 'fails_1' })).toMatchObject([200, { outcome: 'done', repeated: false }, null])
@@ -95,7 +94,7 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     const body = { error: 'refused', message: 'The subscription is unknown', retry }
     expect(await send({ key })).toEqual([status, body, retryAfter])
     expect((await store.effects())[key]).toBeUndefined()
-    expect((await store.keys('outcome'))[key]).toBeUndefined()
+    expect((await store.outcomes())[key]).toBeUndefined()
   })
 
   it('records an event without a function, which has its effect when there is one', async (context) => {
@@ -104,7 +103,7 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
     const sent = { key: 'unhandled_1', type: 'invoice.voided' }
     expect(await before.send(sent)).toMatchObject([200, { outcome: 'unhandled', repeated: false }, null])
     expect(await before.send(sent)).toMatchObject([200, { outcome: 'unhandled', repeated: true }, null])
-    expect((await store.keys('outcome')).unhandled_1).toBe('unhandled')
+    expect((await store.outcomes()).unhandled_1).toBe('unhandled')
     const after = start(store, { types: ['invoice.*'] })
     expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: false }, null])
     expect(await after.send(sent)).toMatchObject([200, { outcome: 'done', repeated: true }, null])
@@ -124,7 +123,6 @@ describe.each(stores.each)('a handler on %s', (_, under) => {
       expect(await send({ key, type, data: { id: 'b' } })).toMatchObject([422, { error: 'key_conflict' }, null])
     }
     expect((await store.effects())[key]).toBe(1)
-    expect(await store.keys('conflicts')).toMatchObject({ [key]: 2 })
   })
 
   it('gives the messages of each name different keys, and shortens long ones', async (context) => {
@@ -223,7 +221,7 @@ describe('a handler on PostgreSQL', () => {
     await send({ key: 'expired_1' })
     await store.expireKeys()
     handler.work()
-    await expect.poll(async () => Object.keys(await store.keys('outcome'))).toEqual([])
+    await expect.poll(async () => Object.keys(await store.outcomes())).toEqual([])
   })
 })
 

@@ -5,7 +5,6 @@ export interface KeyDocument {
   readonly _id: { readonly handler: string; readonly key: string }
   readonly outcome: KeyOutcome
   readonly bodyHash: string
-  readonly conflicts: number
   readonly createdAt: Date
   readonly expiresAt: Date
 }

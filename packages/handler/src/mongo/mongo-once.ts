@@ -45,10 +45,7 @@ async function readKey({ keys }: MongoRun, task: Task<never>): Promise<TaskResul
   const _id = { handler: task.handler, key: task.key }
   const known = await ask(keys.findOne({ _id }), task.waitMs)
   if (known === null) return null
-  if (known.outcome === 'done' && known.bodyHash !== task.bodyHash) {
-    await ask(keys.updateOne({ _id }, { $inc: { conflicts: 1 } }), task.waitMs)
-    return { outcome: 'conflict' }
-  }
+  if (known.outcome === 'done' && known.bodyHash !== task.bodyHash) return { outcome: 'conflict' }
   if (known.outcome === 'unhandled' && task.work !== null) return null
   return { outcome: known.outcome, repeated: true, messages: 0 }
 }
@@ -156,7 +153,7 @@ async function claimKey({ keys, now }: MongoRun, task: Task<never>, session: Cli
       const changed = await keys.updateOne({ _id, outcome: 'unhandled' }, { $set: set }, { session })
       if (changed.matchedCount === 1) return
     }
-    await keys.insertOne({ _id, ...set, conflicts: 0, createdAt: new Date(at) }, { session })
+    await keys.insertOne({ _id, ...set, createdAt: new Date(at) }, { session })
   } catch (error) {
     if (error instanceof Error && 'code' in error && HELD.includes(error.code)) throw new KeyHeld()
     throw new StoreUnavailable(error)

@@ -57,7 +57,7 @@ function tryOnce<Client extends PostgresClient>(
   return withClient(pool, task.waitMs, async (client) => {
     const known = await inTime(claimKey(client, isolation, task), task.waitMs + LIMITS_MS.margin)
     if ('outcome' in known) {
-      await inTime(leaveKey(client, task, known), LIMITS_MS.commit)
+      await inTime(client.query('rollback'), LIMITS_MS.commit)
       return known
     }
     const messages = await runWork(task, (shared, assertOpen) => openTransaction(client, { ...shared, assertOpen }))
@@ -121,8 +121,6 @@ const CLAIM = `insert into oncehook_keys as known (handler, key, outcome, body_h
   returning txid_current()::text as transaction`
 
 const READ = 'select outcome, body_hash from oncehook_keys where handler = $1 and key = $2'
-
-const COUNT_CONFLICT = 'update oncehook_keys set conflicts = conflicts + 1 where handler = $1 and key = $2'
 
 interface KnownKey {
   readonly outcome: KeyOutcome
@@ -216,12 +214,6 @@ export async function storeMessages(
 async function commit(client: PostgresClient): Promise<void> {
   const { command } = await client.query('commit')
   if (command !== 'COMMIT') throw new Error(FAILED)
-}
-
-/** Ends the transaction of an event whose key is known, and counts that the key came with another body. */
-async function leaveKey(client: PostgresClient, { handler, key }: Task<never>, { outcome }: TaskResult): Promise<void> {
-  await client.query('rollback')
-  if (outcome === 'conflict') await client.query(COUNT_CONFLICT, [handler, key])
 }
 
 /** Returns whether the connection can be used again. */

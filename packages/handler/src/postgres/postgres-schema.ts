@@ -4,7 +4,6 @@ export const POSTGRES_SCHEMA = `create table if not exists oncehook_keys (
   key text not null,
   outcome text not null check (outcome in ('done', 'unhandled')),
   body_hash text not null,
-  conflicts integer not null default 0,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null,
   primary key (handler, key)

@@ -18,7 +18,7 @@ export interface StoreUnderTest<Tx extends LaterTransaction = LaterTransaction> 
   apply(tx: Tx, key: string): Promise<void>
   /** How many effects each event has had. */
   effects(): Promise<Record<string, number>>
-  keys(field: 'outcome' | 'conflicts'): Promise<Record<string, unknown>>
+  outcomes(): Promise<Record<string, unknown>>
   /** The stored messages: name, attempt, whether it is dead, and why it failed. */
   messages(): Promise<readonly { key: string; attempt: number; dead: boolean; reason: string | null }[]>
   /** Makes all messages due that are not dead. */
@@ -44,7 +44,7 @@ export async function openPostgres(): Promise<StoreUnderTest<PostgresTransaction
       await tx.query('insert into effects (key) values ($1)', [key])
     },
     effects: () => pairs('select key, count(*)::int from effects group by key'),
-    keys: (field) => pairs(`select key, ${field} from oncehook_keys`),
+    outcomes: () => pairs('select key, outcome from oncehook_keys'),
     async messages() {
       const text = 'select key, attempt, dead_at is not null as dead, reason from oncehook_outbox order by key'
       return (await pool.query(text)).rows
@@ -79,9 +79,9 @@ export async function openMongo(env: NodeJS.ProcessEnv): Promise<StoreUnderTest<
       const counts = Map.groupBy(found, ({ key }) => String(key))
       return Object.fromEntries(Array.from(counts, ([key, all]) => [key, all.length]))
     },
-    async keys(field) {
+    async outcomes() {
       const found = await db.collection('oncehook_keys').find().toArray()
-      return Object.fromEntries(found.map(({ _id, [field]: value }) => [Object(_id).key, value]))
+      return Object.fromEntries(found.map(({ _id, outcome }) => [Object(_id).key, outcome]))
     },
     async messages() {
       const found = await db.collection('oncehook_outbox').find().sort({ key: 1 }).toArray()
