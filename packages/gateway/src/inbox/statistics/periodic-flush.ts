@@ -1,30 +1,14 @@
-import { setInterval } from 'node:timers'
+import { runPeriodically } from '@oncehook/kernel/time/run-periodically'
 
-/**
- * Calls `write` every `everyMs` milliseconds, never twice at the same time. While a write is slow, at most one more
- * call waits for its end, so that nothing piles up behind an unavailable database. `write` takes everything there is,
- * and must not throw.
- */
+/** Calls `write` every `everyMs` milliseconds, never twice at the same time. It takes everything there is, and must not throw. */
 export function createPeriodicFlush(write: () => Promise<void>, everyMs: number) {
-  let latest: Promise<void> = Promise.resolve()
-  let isWaiting = false
-  const flush = (): Promise<void> => {
-    if (isWaiting) return latest
-    isWaiting = true
-    latest = latest.then(() => {
-      isWaiting = false
-      return write()
-    })
-    return latest
-  }
-  const timer = setInterval(() => void flush(), everyMs)
-  timer.unref()
+  const timer = runPeriodically({ task: write, everyMs, random: () => 0.5, onError: () => undefined })
   return {
-    flush,
+    flush: write,
     /** Ends the periodic flush and flushes once more. */
     async stop(): Promise<void> {
-      clearInterval(timer)
-      await flush()
+      await timer.stop()
+      await write()
     },
   }
 }
