@@ -8,7 +8,7 @@ import { methodNotAllowed, notFound } from '../error-codes.ts'
 import { guardFraming } from './framing-guard.ts'
 import { listen } from './listen.ts'
 import type { CallsByOwnName } from './own-names.ts'
-import { logRefused, sendError } from './send-error.ts'
+import { logFailure, logRefused, sendError } from './send-error.ts'
 
 /** A dependency that must be reachable for the service to be ready: a name, and a check that throws if it is not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
@@ -138,8 +138,7 @@ export async function openMetricsListener(options: MetricsListenerOptions): Prom
           return
         }
         probes(request, response).catch((error: unknown) => {
-          logger.error({ error, requestId }, 'request.failed')
-          response.destroy()
+          void sendError(response, logFailure(logger, error, { requestId, method: request.method }), { requestId })
         })
       },
       isOwnName,

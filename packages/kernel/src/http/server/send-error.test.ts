@@ -84,4 +84,15 @@ describe('the log of refused requests', () => {
       { msg: 'request.failed', level: 'error' },
     ])
   })
+
+  it('has 100 lines in a second of an error of our own, too', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { logger, lines } = memoryLogger()
+    for (let times = 0; times < 250; times += 1) logFailure(logger, new TypeError('a bug'), { requestId: REQUEST_ID })
+    expect(lines).toHaveLength(100)
+    vi.runAllTimers()
+    const counted = { msg: 'request.failed', level: 'error', route: 'unknown', code: 'internal', times: 150 }
+    expect(lines.slice(100)).toMatchObject([counted])
+  })
 })

@@ -112,10 +112,17 @@ const MAX_METHOD = 16
  */
 export function logFailure(logger: Logger, thrown: unknown, request: Omit<RefusedRequest, 'error'>): AppError {
   const error = toAppError(thrown)
-  const { requestId, clientRequestId } = request
-  if (error.code === 'internal') logger.error({ requestId, clientRequestId, error: thrown }, 'request.failed')
+  if (error.code === 'internal') logInternal(logger, thrown, request)
   else logRefused(logger, { ...request, error })
   return error
+}
+
+/** Anybody who finds such an error can cause it again and again. */
+function logInternal(logger: Logger, thrown: unknown, request: Omit<RefusedRequest, 'error'>): void {
+  const { requestId, clientRequestId, route = 'unknown' } = request
+  const write = (line: object): void => logger.error(line, 'request.failed')
+  const one = (): void => write({ requestId, clientRequestId, error: thrown })
+  writeBounded(logger, { route, code: 'internal' }, { one, many: write })
 }
 
 /**
