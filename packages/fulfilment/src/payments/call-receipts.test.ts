@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import type { StoredReceipt } from '../orders/stored/order-document.ts'
+import type { PaidBy, StoredReceipt } from '../orders/stored/order-document.ts'
 import { receiptKey } from '../receipts/claims/receipt-claim.ts'
 import { CallReceipts } from './call-receipts.ts'
 
@@ -16,13 +16,21 @@ const receipt: StoredReceipt = {
   ...{ lastError: null, sentAt: null },
 }
 
-it.each([
-  ['has the payment of the receipt', [{ provider: 'acme', id: 'pay_1' }], 1],
+/** A payment that has paid the order, by an event of this call. */
+const paid = (provider: string, id: string, call = 'call'): PaidBy => {
+  const applied = { eventId: 'evt_1', hash: 'x', outcome: 'applied', version: 2, at: new Date(), call } as const
+  return { provider, id, marker: { provider, ...applied } }
+}
+
+it.each<[what: string, paidBy: PaidBy[] | undefined, sent: number]>([
+  ['has the payment of the receipt', [paid('acme', 'pay_1')], 1],
   // A marker of the call is in the order also if only an earlier round was stored.
-  ['was paid by another payment', [{ provider: 'acme', id: 'pay_2' }], 0],
-  ['was paid by one with the same id of another provider', [{ provider: 'shop', id: 'pay_1' }], 0],
+  ['was paid by another payment', [paid('acme', 'pay_2')], 0],
+  ['was paid by one with the same id of another provider', [paid('shop', 'pay_1')], 0],
+  // Whoever has stored the receipt sends it.
+  ['was paid by the same payment in another call', [paid('acme', 'pay_1', 'another')], 0],
   ['is not paid', undefined, 0],
-])('a receipt of an unconfirmed write is sent if the order %s: %j', (_, paidBy, sent) => {
+])('a receipt of an unconfirmed write is sent if the order %s', (_, paidBy, sent) => {
   const end = vi.fn()
   const reserve = () => ({ room: 1, until: new Date(), keyIds: [], end })
   {

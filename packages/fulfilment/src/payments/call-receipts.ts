@@ -1,4 +1,4 @@
-import type { PaymentKey, StoredReceipt } from '../orders/stored/order-document.ts'
+import type { OrderDocument, PaidBy, StoredReceipt } from '../orders/stored/order-document.ts'
 import type { ReceiptOutbox, Reservation } from '../receipts/claims/new-receipts.ts'
 import { type FirstClaim, firstClaimOf, type ReceiptClaim, receiptKey } from '../receipts/claims/receipt-claim.ts'
 import type { CommitResult } from './commit-changes.ts'
@@ -45,11 +45,13 @@ export class CallReceipts implements Disposable {
 
   /**
    * Notes that a majority has a write of this call to an order. It may be that of an earlier round, without a receipt: the receipt is
-   * stored only if its payment is the one that paid.
+   * stored only if its payment is the one that paid, and if it was this call that said so.
    */
-  confirm({ _id: orderId, paidBy = [] }: { readonly _id: string; readonly paidBy?: readonly PaymentKey[] }): void {
+  confirm({ _id: orderId, paidBy = [] }: Pick<OrderDocument, '_id' | 'paidBy'>): void {
     const receipt = this.#open.get(orderId)
-    if (receipt === undefined || !paidBy.some((paid) => receiptKey(orderId, paid) === receipt.key)) return
+    const isOwn = (paid: PaidBy): boolean =>
+      receiptKey(orderId, paid) === receipt?.key && paid.marker.call === this.#call.id
+    if (receipt === undefined || !paidBy.some(isOwn)) return
     this.#open.delete(orderId)
     this.#keep(orderId, receipt)
   }

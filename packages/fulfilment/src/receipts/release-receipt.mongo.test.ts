@@ -55,6 +55,10 @@ describe('releaseReceipt', () => {
     await releaseReceipt(orders, 'one')
     await releaseReceipt(orders, 'two')
     expect((await receiptsOf('o1')).map(({ email }) => email)).toEqual(['anna@example.com', null])
+    await insertOrder('o2', [receipt('three', own)], 'bert@example.com')
+    await orders.updateOne({ _id: 'o2' }, { $set: { status: 'deleted' }, $unset: { customerId: true, email: true } })
+    await releaseReceipt(orders, 'three')
+    expect(await receiptsOf('o2')).toMatchObject([{ state: 'owed', customerId: 'anna', email: 'anna@example.com' }])
   })
 
   it('does not revive a receipt whose customer was removed', async () => {
