@@ -20,7 +20,7 @@ it.each<[what: string, buckets: Record<string, number>, part: number, expected: 
   expect(percentileOf(buckets, part)).toBe(expected)
 })
 
-it('adds up the minutes of each step, and leaves a gap where nothing was recorded', () => {
+it('adds up the minutes of each step, and leaves a gap where nothing was recorded', async () => {
   const minutes = [
     minute(0, { received: 2, refused: { rate_limited: 1 }, answered: { 0: 98 }, waiting: [1, 0, 0, 0] }),
     minute(9, {
@@ -31,7 +31,7 @@ it('adds up the minutes of each step, and leaves a gap where nothing was recorde
     }),
     minute(20, { failed: { order_unknown: 2 }, waiting: [0, 0, 0, 0] }),
   ]
-  expect(foldMinutes(minutes, { from: FROM, stepMs: 10 * MINUTE_MS, steps: 3 })).toMatchObject({
+  expect(await foldMinutes(minutes, { from: FROM, stepMs: 10 * MINUTE_MS, steps: 3 })).toMatchObject({
     ...{ received: [5, null, 0], refused: [6, null, 0] },
     refusedBecause: [
       { reason: 'invalid_body', count: 4 },
@@ -43,9 +43,9 @@ it('adds up the minutes of each step, and leaves a gap where nothing was recorde
   })
 })
 
-it('names the five most frequent reasons, and adds up the others with those that have no name', () => {
+it('names the five most frequent reasons, and adds up the others with those that have no name', async () => {
   const failed = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`reason_${index}`, 8 - index]))
-  const folded = foldMinutes([minute(0, { failed: { ...failed, others: 3 } })], {
+  const folded = await foldMinutes([minute(0, { failed: { ...failed, others: 3 } })], {
     from: FROM,
     stepMs: MINUTE_MS,
     steps: 1,
@@ -56,11 +56,24 @@ it('names the five most frequent reasons, and adds up the others with those that
   ])
 })
 
-it('counts reasons that handlers have named like members of an object', () => {
+it('counts reasons that handlers have named like members of an object', async () => {
   const failed = JSON.parse('{ "__proto__": 2, "constructor": 1 }')
   const minutes = [minute(0, { failed }), minute(1, { failed: { constructor: 3 } })]
-  expect(foldMinutes(minutes, { from: FROM, stepMs: MINUTE_MS, steps: 3 }).failed).toEqual([
+  const { failed: folded } = await foldMinutes(minutes, { from: FROM, stepMs: MINUTE_MS, steps: 3 })
+  expect(folded).toEqual([
     { reason: 'constructor', counts: [1, 3, 0] },
     { reason: '__proto__', counts: [2, 0, 0] },
   ])
+})
+
+it('lets other work run after each step, however many reasons handlers have named', async () => {
+  let turns = 0
+  const count = (): void => {
+    turns += 1
+    waiting = setImmediate(count)
+  }
+  let waiting = setImmediate(count)
+  await foldMinutes([], { from: FROM, stepMs: MINUTE_MS, steps: 168 })
+  clearImmediate(waiting)
+  expect(turns).toBeGreaterThanOrEqual(168)
 })

@@ -1,3 +1,4 @@
+import { setImmediate as afterOthers } from 'node:timers/promises'
 import { type MinuteDocument, OTHERS, WAITING_AGES } from '../../inbox/statistics/minutes.ts'
 import { ANSWERED_WITHIN } from '../../metrics.ts'
 
@@ -34,26 +35,48 @@ type ByName = Readonly<Record<string, number>>
 
 const MOST_REASONS = 5
 
-/** Folds minutes into `steps` steps of `stepMs` milliseconds, of which the first begins at `from`. */
-export function foldMinutes(
+/**
+ * Folds minutes into `steps` steps of `stepMs` milliseconds, of which the first begins at `from`. Other work runs after each step: handlers
+ * choose how many reasons a minute has.
+ */
+export async function foldMinutes(
   minutes: readonly Minute[],
   range: { from: number; stepMs: number; steps: number },
-): FoldedMinutes {
+): Promise<FoldedMinutes> {
   const found = Map.groupBy(minutes, ({ _id }) => Math.floor((_id.getTime() - range.from) / range.stepMs))
-  const steps = Array.from({ length: range.steps }, (_, step) => found.get(step) ?? [])
-  const each = <Value>(read: (of: readonly Minute[]) => Value) => steps.map((of) => (of.length === 0 ? null : read(of)))
-  const answered = steps.map((of) => sumOf(of.map((one) => one.answered)))
-  const failed = steps.map((of) => sumOf(of.map((one) => one.failed)))
+  const steps: Step[] = []
+  while (steps.length < range.steps) {
+    steps.push(toStep(found.get(steps.length) ?? []))
+    await afterOthers()
+  }
+  const each = <Value>(read: (step: Step) => Value) => steps.map((step) => (step.isEmpty ? null : read(step)))
   return {
-    received: each((of) => of.reduce((sum, one) => sum + one.received, 0)),
-    refused: each((of) => totalOf(sumOf(of.map((one) => one.refused)))),
-    refusedBecause: sorted(sumOf(minutes.map((one) => one.refused))),
+    received: each(({ received }) => received),
+    refused: each(({ refused }) => totalOf(refused)),
+    refusedBecause: sorted(sumOf(steps.map(({ refused }) => refused))),
     within: ANSWERED_WITHIN,
-    p50: answered.map((buckets) => percentileOf(buckets, 0.5)),
-    p99: answered.map((buckets) => percentileOf(buckets, 0.99)),
+    p50: steps.map(({ answered }) => percentileOf(answered, 0.5)),
+    p99: steps.map(({ answered }) => percentileOf(answered, 0.99)),
     ages: WAITING_AGES,
-    waiting: steps.map(mostWaiting),
-    failed: byReason(failed),
+    waiting: steps.map(({ waiting }) => waiting),
+    failed: byReason(steps.map(({ failed }) => failed)),
+  }
+}
+
+interface Step extends Record<'refused' | 'answered' | 'failed', ByName> {
+  readonly isEmpty: boolean
+  readonly received: number
+  readonly waiting: readonly number[] | null
+}
+
+function toStep(minutes: readonly Minute[]): Step {
+  return {
+    isEmpty: minutes.length === 0,
+    received: minutes.reduce((sum, { received }) => sum + received, 0),
+    refused: sumOf(minutes.map(({ refused }) => refused)),
+    answered: sumOf(minutes.map(({ answered }) => answered)),
+    failed: sumOf(minutes.map(({ failed }) => failed)),
+    waiting: mostWaiting(minutes),
   }
 }
 

@@ -26,7 +26,7 @@ export const minutesProcedure = procedure
     return {
       from: new Date(from).toISOString(),
       stepSeconds: stepMs / 1_000,
-      ...foldMinutes(minutes, { from, stepMs, steps }),
+      ...(await foldMinutes(minutes, { from, stepMs, steps })),
     }
   })
 
