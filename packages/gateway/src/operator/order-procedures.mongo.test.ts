@@ -176,7 +176,9 @@ describe('orders.correct', () => {
 
   it.each([
     ['no currency', { currency: 'XX' }],
+    ['no items', { items: [] }],
     ['a negative quantity', { items: [{ sku: 'book', quantity: -1, unitAmount: 150 }] }],
+    ['a discount', { items: [...items, { sku: 'discount', quantity: 1, unitAmount: -599 }] }],
     ['a total beyond 2^53', { items: [{ sku: 'book', quantity: 2 ** 40, unitAmount: 2 ** 40 }] }],
   ])('leaves it to fulfilment to refuse %s', async (_, members) => {
     const id = await system.order()

@@ -49,6 +49,9 @@ describe('the token of an operator', () => {
     const { alice } = system.tokens.operators
     const wrong = ['', 'Bearer', 'Bearer ', 'Bearer wrong', `Bearer ${alice}x`, `Bearer ${alice.slice(0, -1)}`]
     wrong.push(`Bearer ${alice} ${alice}`, `Bearer ${system.tokens.api}`, `Basic ${alice}`, alice, 'Bearer alice')
+    // What a handler has, and what it gets.
+    const issued = await system.fulfilment.tokens.issue({ procedure: 'events.replay', input: '{}' })
+    wrong.push(`Bearer whsec_${Buffer.alloc(32, 'x').toString('base64')}`, `Bearer ${issued}`)
     const told = await Promise.all([
       ...PROCEDURES.map(([method, name]) => ask(method, name)),
       ...wrong.flatMap((token) => [ask('GET', 'events.get', token), ask('POST', 'events.replay', token)]),

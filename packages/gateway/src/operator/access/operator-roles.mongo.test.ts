@@ -10,6 +10,7 @@ const tokens = {
   reader: canaryToken(),
   operator: canaryToken(),
   auditor: canaryToken(),
+  keeper: canaryToken(),
   nobody: canaryToken(),
   ended: canaryToken(),
 }
@@ -27,6 +28,7 @@ const system = stack.use(
         reader: entry(tokens.reader, ['read']),
         operator: entry(tokens.operator, ['operate']),
         auditor: entry(tokens.auditor, ['bodies']),
+        keeper: entry(tokens.keeper, ['orders']),
         nobody: entry(tokens.nobody, []),
         ended: entry(tokens.ended, ['read'], { notAfter: '2026-01-01T00:00:00Z' }),
       }),
@@ -75,14 +77,18 @@ describe('a role', () => {
     expect(await nobody.signIn.end.mutate({})).toEqual({ ended: false })
   })
 
-  it('to read is refused by every procedure that changes something', async () => {
-    // Those of the sign-in and of sessions change nothing but the operator's own.
-    const mutations = PROCEDURES.filter(([name, kind]) => kind === 'mutation' && !/^(?:signIn|sessions)\./.test(name))
-    expect(mutations.map(([name]) => name)).toContain('erase')
-    for (const [name, kind] of mutations) {
-      expect({ name, answer: await callBare(name, kind, tokens.reader) }).toMatchObject({ name, answer: REFUSED })
-    }
-  })
+  it.each(['reader', 'auditor', 'keeper'] as const)(
+    'of %s is refused by every procedure that changes something',
+    async (who) => {
+      // Those of the sign-in and of sessions change nothing but the operator's own.
+      const mutations = PROCEDURES.filter(([name, kind]) => kind === 'mutation' && !/^(?:signIn|sessions)\./.test(name))
+      expect(mutations.map(([name]) => name)).toContain('erase')
+      for (const [name, kind] of mutations) {
+        if (who === 'keeper' && name === 'orders.correct') continue
+        expect({ name, answer: await callBare(name, kind, tokens[who]) }).toMatchObject({ name, answer: REFUSED })
+      }
+    },
+  )
 
   it('to read shows an event without its body and signature, and changes nothing', async () => {
     const { id, eventId } = await deadEvent()
@@ -114,6 +120,120 @@ describe('a role', () => {
     })
     const lines = system.gateway.logs.filter((line) => line.msg === 'operator.called' && line.id === id)
     expect(lines).toMatchObject([{ procedure: 'events.get', operator: 'auditor', withBody: true, status: 200 }])
+  })
+})
+
+/** Calls as they are written: `POST receipts.releaseAll`. An input that is a text is sent as it is. */
+async function attempt(who: keyof typeof tokens, call: string, input: unknown) {
+  const [method = '', procedure = ''] = call.split(' ')
+  const text = typeof input === 'string' ? input : JSON.stringify(input)
+  const headers = { authorization: `Bearer ${tokens[who]}`, 'content-type': 'application/json' }
+  const query = `${procedure.includes('?') ? '&' : '?'}input=${encodeURIComponent(text)}`
+  return method === 'POST'
+    ? await system.call(`/operator/${procedure}`, { method, headers, body: text })
+    : await system.call(`/operator/${procedure}${query}`, { method, headers })
+}
+
+describe('an attempt', () => {
+  const reason = 'to see what gets through'
+  const LONG = 'x'.repeat(5_000)
+  const order = { id: 'ord_1', version: 1, currency: 'USD', reason }
+  const item = { sku: 'book', quantity: 1, unitAmount: 1 }
+  const afterMade = (...place: unknown[]) => ({ after: Buffer.from(JSON.stringify(place)).toString('base64url') })
+
+  it.each<[who: keyof typeof tokens, call: string, input: unknown, status: number]>([
+    // Without a role, and by a method that is not the procedure's.
+    ['nobody', 'HEAD minutes', { period: 'hour' }, 403],
+    ['nobody', 'POST events.feed', { limit: -1 }, 403],
+    ['nobody', 'POST sessions.end', { operator: 'nobody', reason }, 403],
+    ['operator', 'GET sessions.end', { operator: 'reader', reason }, 405],
+    ['operator', 'GET receipts.releaseAll', { reason }, 405],
+    ['keeper', 'GET orders.correct', order, 405],
+    ['operator', 'DELETE receipts.list', {}, 405],
+    // With another role.
+    ['reader', 'POST sessions.end', { operator: 'operator', reason }, 403],
+    ['auditor', 'POST sessions.end', { operator: 'reader', reason }, 403],
+    ['keeper', 'POST sessions.end', { operator: 'reader', reason }, 403],
+    ['auditor', 'POST receipts.releaseAll', { reason, dryRun: true }, 403],
+    ['keeper', 'POST receipts.releaseAll', { reason, dryRun: true }, 403],
+    ['operator', 'POST orders.correct', order, 403],
+    ['auditor', 'POST orders.correct', order, 403],
+    ['operator', 'POST events.feed', { text: 'jane' }, 403],
+    ['keeper', 'POST events.feed', { text: 'jane' }, 403],
+    ['keeper', 'POST events.get', { id: '0'.repeat(24), body: true }, 403],
+    // Somebody's name in an address.
+    ['auditor', 'GET events.feed', { text: 'jane' }, 405],
+    ['reader', 'GET events.feed', { about: 'jane' }, 405],
+    ['reader', 'HEAD events.feed', { about: 'jane' }, 405],
+    // Names that an object or a query has, and other types.
+    ['reader', 'GET events.feed', { reason: '__proto__', handler: 'constructor', type: '$where' }, 200],
+    ['reader', 'GET events.feed', '{"__proto__":{"limit":1}}', 400],
+    ['reader', 'GET events.feed', { $where: '1' }, 400],
+    ['reader', 'GET events.feed', { provider: { $ne: null } }, 400],
+    ['reader', 'GET events.feed', { state: '__proto__' }, 400],
+    ['reader', 'GET events.feed', { type: LONG }, 400],
+    ['reader', 'GET events.feed', { about: 'x', text: 'y' }, 400],
+    ['reader', 'GET minutes', {}, 400],
+    ['reader', 'GET minutes', { period: '__proto__' }, 400],
+    ['reader', 'GET minutes', { period: 'constructor' }, 400],
+    ['reader', 'GET minutes', { period: ['hour'] }, 400],
+    ['reader', 'GET minutes', { period: 'hour', from: 0 }, 400],
+    ['reader', 'GET providers.refusedSettings', { provider: 'acme' }, 400],
+    ['reader', 'GET sessions.list', { operator: 'operator' }, 400],
+    ['operator', 'POST sessions.end', { operator: '__proto__', reason }, 200],
+    ['operator', 'POST sessions.end', { operator: { $ne: '' }, reason }, 400],
+    ['operator', 'POST sessions.end', { id: '.'.repeat(16), reason }, 200],
+    ['operator', 'POST sessions.end', { id: '', reason }, 400],
+    ['operator', 'POST sessions.end', { id: '0'.repeat(16), operator: 'reader', reason }, 400],
+    ['operator', 'POST sessions.end', { reason }, 400],
+    ['operator', 'POST receipts.releaseAll', { reason, after: { $gt: '' } }, 400],
+    ['operator', 'POST receipts.releaseAll', { reason, after: LONG }, 400],
+    ['operator', 'POST receipts.releaseAll', { reason, after: '$where' }, 200],
+    ['operator', 'POST receipts.releaseAll', { reason, dryRun: 'true' }, 400],
+    ['operator', 'POST receipts.releaseAll', { reason: '\u200b\u200b\u200b' }, 400],
+    ['keeper', 'POST orders.correct', { ...order, id: '__proto__' }, 404],
+    ['keeper', 'POST orders.correct', { ...order, id: 'constructor' }, 404],
+    ['keeper', 'POST orders.correct', { ...order, id: '$set' }, 400],
+    ['keeper', 'POST orders.correct', { ...order, id: '..' }, 400],
+    ['keeper', 'POST orders.correct', { ...order, version: -1 }, 400],
+    ['keeper', 'POST orders.correct', { ...order, version: 1e300 }, 400],
+    ['keeper', 'POST orders.correct', { ...order, version: '1' }, 400],
+    ['keeper', 'POST orders.correct', { ...order, status: 'paid' }, 400],
+    ['keeper', 'POST orders.correct', { ...order, items: [{ ...item, amountDue: 0 }] }, 400],
+    ['keeper', 'POST orders.correct', { ...order, items: { 0: item } }, 400],
+    ...['constructor', 'toString', '__proto__', 'me.__proto__', 'events', 'events.feed/', 'minutes.'].map(
+      (name) => ['operator', `GET ${name}`, {}, 404] as [keyof typeof tokens, string, object, number],
+    ),
+    ['reader', 'POST minutes?batch=1', { 0: { period: 'hour' } }, 400],
+    ['reader', 'GET minutes?connectionParams=%7B', { period: 'hour' }, 400],
+    // Limits, times and cursors.
+    ...[0, -1, 101, 0.5, 1e300, '20', null].map(
+      (limit) => ['reader', 'GET events.feed', { limit }, 400] as [keyof typeof tokens, string, object, number],
+    ),
+    ['reader', 'GET events.feed', { withinMs: -1 }, 400],
+    ['reader', 'GET events.feed', { withinMs: 600_000 }, 400],
+    ['reader', 'GET events.feed', { after: '0'.repeat(23) }, 400],
+    ['reader', 'GET events.feed', { after: 'F'.repeat(24) }, 400],
+    ['reader', 'GET events.feed', { after: { $gt: '' } }, 400],
+    ['reader', 'GET events.feed', { after: '0'.repeat(24) }, 200],
+    ['reader', 'GET events.feed', { from: '0000-01-01T00:00:00Z', to: '9999-12-31T23:59:59.999999Z' }, 200],
+    ['reader', 'GET events.feed', { from: '-000001-01-01T00:00:00Z' }, 400],
+    ['reader', 'GET events.feed', { from: 8.64e15 }, 400],
+    ['reader', 'GET receipts.list', afterMade({ $gt: '' }, 'a', 'b'), 400],
+    ['reader', 'GET receipts.list', afterMade('1', 'a', 'b'), 400],
+    ['reader', 'GET receipts.list', afterMade(9e15, 'a', 'b'), 400],
+    ['reader', 'GET receipts.list', afterMade(null, { $ne: 1 }, 'b'), 400],
+    ['reader', 'GET receipts.list', afterMade(8.64e15, '$where', '__proto__'), 200],
+    ['reader', 'GET receipts.list', { after: LONG }, 400],
+    ['reader', 'GET receipts.list', { orderId: { $ne: '' } }, 400],
+    ['reader', 'GET receipts.list', { limit: -1 }, 400],
+  ])('of %s by %s with %j gets %i, writes nothing and no line of an error', async (who, call, input, status) => {
+    const before = await countWritten()
+    const lines = system.gateway.logs.length
+    const answer = await attempt(who, call, input)
+    expect({ status: answer.status, body: answer.body }).toMatchObject({ status })
+    expect(await countWritten()).toEqual(before)
+    expect(system.gateway.logs.slice(lines).filter(({ level }) => level === 'error')).toEqual([])
   })
 })
 

@@ -98,6 +98,8 @@ describe('events.list', () => {
   it.each([
     ['events.list', { text: 'jane@shop.example' }],
     ['events.list', { about: 'jane@shop.example' }],
+    ['events.feed', { text: 'jane@shop.example' }],
+    ['events.feed', { about: 'jane@shop.example' }],
     ['events.get', { id: '0'.repeat(24), reason: 'Jane asks' }],
   ])('takes a text that can name a person by POST only: %s %j', async (name, input) => {
     const headers = { authorization: `Bearer ${system.tokens.operators.alice}`, 'content-type': 'application/json' }
