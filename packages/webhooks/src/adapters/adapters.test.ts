@@ -175,12 +175,28 @@ describe.each(SERVERS)('a webhook adapter on %s', (_, mount) => {
     ['an error with the status 200', Object.assign(new Error('Not JSON'), { status: 200 })],
     ['nothing', undefined],
     ['a frozen error', Object.freeze(new Error('The database is unavailable'))],
+    ['a sealed error', Object.seal(new Error('The database is unavailable'))],
+    ['an error whose status cannot be read', unreadableStatus()],
+    ['what cannot be looked at', revoked()],
     ['an error of another realm', runInNewContext('new Error("The database is unavailable")')],
   ])('answers 500, and lives, when a handler fails with %s', async (_, failure) => {
     await using server = await serve(await mount(stripe, () => Promise.reject(failure)))
     expect((await post(server.url, sentOf(genuine))).status).toBe(500)
   })
 })
+
+function unreadableStatus(): Error {
+  const get = (): never => {
+    throw new Error('It cannot be read')
+  }
+  return Object.defineProperty(new Error('The database is unavailable'), 'status', { get })
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable(new Error('The database is unavailable'), {})
+  revoke()
+  return proxy
+}
 
 describe('the address of the client', () => {
   const seen: unknown[] = []
