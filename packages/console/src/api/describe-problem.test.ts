@@ -4,7 +4,7 @@ import { texts } from '../texts/texts.ts'
 import { describeProblem } from './describe-problem.ts'
 import { ProblemAnswer } from './post-json.ts'
 
-const next = (code: string): string => describeProblem(new ProblemAnswer('no', { code, requestId: null })).next
+const next = (code: string): string => describeProblem(new ProblemAnswer('no', code)).next
 
 it('says what to do next for a known code, and the same for all others, whatever their names', () => {
   expect(next('role_missing')).toBe(texts.problem.next.role_missing)

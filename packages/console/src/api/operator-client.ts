@@ -12,8 +12,6 @@ export type FeedEvent = Answers['events']['feed']['items'][number]
 
 export type EventDetails = Answers['events']['get']
 
-const URL_OF_API = '/operator'
-
 // A page that does not know its session yet may ask for it.
 const headers = () => ({ 'oncehook-session': currentSession()?.id ?? '*' })
 
@@ -31,5 +29,5 @@ const withinTime: TRPCLink<OperatorRouter> =
 /** The operator API. The browser adds the cookie of the session, and this header names the session. */
 export const operator = createTRPCClient<OperatorRouter>({
   // By POST, because what somebody searches for must not be in a URL.
-  links: [withinTime, httpLink({ url: URL_OF_API, headers, methodOverride: 'POST' })],
+  links: [withinTime, httpLink({ url: '/operator', headers, methodOverride: 'POST' })],
 })

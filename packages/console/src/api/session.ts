@@ -15,12 +15,11 @@ export interface Session {
 // Undefined: the page has not asked the gateway yet, or has to ask again.
 let session: Session | null | undefined
 let isEndUnconfirmed = false
+let refusedId: string | null = null
 const listeners = new Set<() => void>()
 
 /** The session; null without one, or as long as it is not known. */
-export function currentSession(): Session | null {
-  return session ?? null
-}
+export const currentSession = (): Session | null => session ?? null
 
 /**
  * Begins a session, or ends it: with null if nobody is signed in, with undefined if the gateway must be asked.
@@ -32,8 +31,6 @@ export function setSession(next: Session | null | undefined, end: 'confirmed' | 
   for (const notify of listeners) notify()
 }
 
-let refusedId: string | null = null
-
 /** The gateway has refused a call in a session. If it is still that of the page, the gateway must be asked who uses the page. */
 export function refuseSession(refused: Session): void {
   if (session !== refused) return
@@ -42,9 +39,7 @@ export function refuseSession(refused: Session): void {
 }
 
 /** Whether the gateway has refused a call in this session, which was the last one. */
-export function isRefused(id: string): boolean {
-  return id === refusedId
-}
+export const isRefused = (id: string): boolean => id === refusedId
 
 function listen(tell: () => void): () => void {
   listeners.add(tell)
@@ -52,24 +47,14 @@ function listen(tell: () => void): () => void {
 }
 
 // The same without a browser, where tests draw the page.
-function useStored<Value>(read: () => Value): Value {
-  return useSyncExternalStore(listen, read, read)
-}
+const useStored = <Value>(read: () => Value): Value => useSyncExternalStore(listen, read, read)
 
 /** Whether the gateway must be asked who uses the page. */
-export function useIsUnknown(): boolean {
-  return useStored(() => session === undefined)
-}
+export const useIsUnknown = (): boolean => useStored(() => session === undefined)
 
 /** Whether the last session of this page may not have ended at the gateway. */
-export function useUnconfirmedEnd(): boolean {
-  return useStored(() => isEndUnconfirmed)
-}
+export const useUnconfirmedEnd = (): boolean => useStored(() => isEndUnconfirmed)
 
-export function useSession(): Session | null {
-  return useStored(currentSession)
-}
+export const useSession = (): Session | null => useStored(currentSession)
 
-export function useMayDo(role: Role): boolean {
-  return useSession()?.roles.includes(role) ?? false
-}
+export const useMayDo = (role: Role): boolean => useSession()?.roles.includes(role) ?? false

@@ -1,14 +1,22 @@
-// The frame of every dialog, and what dialogs have in common inside it.
-
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { texts } from '../texts/texts.ts'
+
+interface ModalProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  /** What is sent, if it is not only to be read. While it is busy, it must not be sent. */
+  readonly form?: {
+    readonly submit: string
+    readonly isBusy: boolean
+    readonly send: (form: HTMLFormElement) => void
+  }
+}
 
 /**
  * A dialog of the browser. It opens at its beginning, with the focus at the first field of its form, or at its title if it
  * has none. The focus stays inside, Escape closes it, and the focus then returns to where it came from.
  */
-export function Modal(props: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
-  const { title, onClose, children } = props
+export function Modal({ title, onClose, children, form }: ModalProps) {
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   useEffect(() => {
@@ -18,6 +26,7 @@ export function Modal(props: { readonly title: string; readonly onClose: () => v
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
+  const buttons = <Buttons form={form} onClose={onClose} />
   return (
     <dialog
       ref={ref}
@@ -33,8 +42,38 @@ export function Modal(props: { readonly title: string; readonly onClose: () => v
       <h2 id={id} tabIndex={-1} className="mb-3 text-lg wrap-anywhere font-semibold outline-none">
         {title}
       </h2>
-      {children}
+      {form === undefined ? (
+        <>
+          {children}
+          {buttons}
+        </>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (!form.isBusy) form.send(event.currentTarget)
+          }}
+        >
+          {children}
+          {buttons}
+        </form>
+      )}
     </dialog>
+  )
+}
+
+function Buttons({ form, onClose }: { readonly form: ModalProps['form']; readonly onClose: () => void }) {
+  return (
+    <p className="mt-4 flex flex-wrap justify-end gap-2">
+      <button type="button" className="button" onClick={onClose}>
+        {form === undefined ? 'Close' : 'Cancel'}
+      </button>
+      {form !== undefined && (
+        <button type="submit" className="button button-main" aria-disabled={form.isBusy}>
+          {form.submit}
+        </button>
+      )}
+    </p>
   )
 }
 
@@ -44,29 +83,4 @@ function showFromStart(dialog: HTMLDialogElement): void {
   const first = dialog.querySelector<HTMLElement>('form input') ?? dialog.querySelector('h2')
   first?.focus({ preventScroll: true })
   dialog.scrollTop = 0
-}
-
-/** The last row of a dialog without a form: the button that closes it. */
-export function CloseRow({ onClose }: { readonly onClose: () => void }) {
-  return (
-    <p className="mt-4 text-right">
-      <button type="button" className="button" onClick={onClose}>
-        {texts.frame.close}
-      </button>
-    </p>
-  )
-}
-
-/** Names with their values, one below the other, as a dialog has room for them. */
-export function DialogFacts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
-  return (
-    <dl className="grid gap-x-3 gap-y-1 sm:grid-cols-[9rem_1fr]">
-      {items.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="text-quiet">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
-        </div>
-      ))}
-    </dl>
-  )
 }

@@ -14,17 +14,27 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
   const mayRead = useMayDo('bodies')
   return (
     <>
-      <Section title={texts.event.body}>
-        <p className="text-quiet">{mayRead ? texts.event.bodyHint : texts.why.bodies}</p>
-        {event.notReadable !== null && <p className="text-bad">{texts.event.notReadable(event.notReadable)}</p>}
+      <Section title="Body">
+        <p className="text-quiet">
+          {mayRead
+            ? 'The audit log has recorded that you opened this page, because it shows the body.'
+            : texts.why.bodies}
+        </p>
+        {event.notReadable !== null && (
+          <p className="text-bad">Body and headers cannot be read: {event.notReadable}.</p>
+        )}
         <QueryProblem error={error} retry={() => void refetch()} />
-        {mayRead && data === undefined && error === null && <p role="status">{texts.frame.loading}</p>}
+        {mayRead && data === undefined && error === null && <p role="status">{texts.loading}</p>}
         {data?.raw && <BodyText event={data} raw={data.raw} />}
-        {data !== undefined && !data.raw && <p>{texts.event.noBody}</p>}
+        {data !== undefined && !data.raw && <p>No body is stored.</p>}
       </Section>
-      <Section title={texts.event.headers}>
+      <Section title="Headers">
         <Headers headers={(data ?? event).headers} />
-        {data === undefined && <p className="text-quiet">{texts.event.partHeaders}</p>}
+        {data === undefined && (
+          <p className="text-quiet">
+            Signatures and other credentials are hidden: they are shown together with the body.
+          </p>
+        )}
       </Section>
     </>
   )
@@ -32,8 +42,8 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
 
 function Headers({ headers }: Pick<EventDetails, 'headers'>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  if (lines.length === 0) return <p className="text-quiet">{texts.event.noHeaders}</p>
-  return <pre className="font-mono break-all whitespace-pre-wrap">{lines.join('\n')}</pre>
+  if (lines.length === 0) return <p className="text-quiet">No headers are stored.</p>
+  return <pre className="break-all whitespace-pre-wrap">{lines.join('\n')}</pre>
 }
 
 /** The body, folded if it is JSON, and as it came, and both to copy. */
@@ -41,33 +51,32 @@ function BodyText({ event, raw }: { readonly event: EventDetails; readonly raw: 
   const text = new TextDecoder().decode(Uint8Array.from(atob(raw), (character) => character.charCodeAt(0)))
   const indented = indentJson(text)
   const [sought, setSought] = useState('')
-  const { pretty: formatted, raw: rawTitle, notJson, seek } = texts.event
   return (
     <>
       <div className="my-2 flex flex-wrap items-center gap-2">
         {indented === null ? (
-          <span className="text-quiet">{notJson}</span>
+          <span className="text-quiet">Only the raw body is shown: it is not JSON, or too long to format.</span>
         ) : (
           <input
             type="search"
             className="input"
-            aria-label={seek}
-            placeholder={seek}
+            aria-label="Search in the body"
+            placeholder="Search in the body"
             value={sought}
             onChange={({ target }) => setSought(target.value)}
           />
         )}
-        <CopyButton text={text} name={texts.event.copyBody} />
-        <CopyButton text={toCurl(event, raw)} name={texts.event.copyCurl} />
+        <CopyButton text={text} name="Copy" />
+        <CopyButton text={toCurl(event, raw)} name="Copy as curl" />
       </div>
       <div className="grid gap-4 lg:grid-cols-2">
         {indented !== null && (
-          <BodyForm title={formatted}>
+          <BodyForm title="Formatted">
             <JsonTree text={indented} sought={sought} />
           </BodyForm>
         )}
-        <BodyForm title={rawTitle}>
-          <pre className="font-mono break-all whitespace-pre-wrap">{text}</pre>
+        <BodyForm title="Raw">
+          <pre className="break-all whitespace-pre-wrap">{text}</pre>
         </BodyForm>
       </div>
     </>

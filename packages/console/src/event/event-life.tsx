@@ -24,8 +24,8 @@ export function EventLife({ event }: { readonly event: EventDetails }) {
 function LifeWithReceipt({ event }: { readonly event: EventDetails }) {
   const receipts = useReceipts(event.orderId).map(
     ({ sentAt, paidAt, state, lastError }): Step => ({
-      ...{ at: Date.parse(sentAt ?? paidAt), what: texts.event.life.receipt, look: LOOK_OF_RECEIPT[state] },
-      details: [texts.receipts.states[state], ...(lastError === null ? [] : [lastError.code])].join(', '),
+      ...{ at: Date.parse(sentAt ?? paidAt), what: 'receipt', look: LOOK_OF_RECEIPT[state] },
+      details: [state, ...(lastError === null ? [] : [lastError.code])].join(', '),
     }),
   )
   return <Steps steps={[...stepsOf(event), ...receipts]} />
@@ -35,7 +35,7 @@ function Steps({ steps: given }: { readonly steps: readonly Step[] }) {
   const sorted = given.toSorted((one, other) => one.at - other.at)
   const steps = sorted.map((step, index) => ({ ...step, key: `${index}`, before: sorted[index - 1]?.at ?? null }))
   return (
-    <ol aria-label={texts.event.attempts} className="my-2 border-l-2 border-line pl-4">
+    <ol aria-label="Attempts" className="my-2 border-l-2 border-line pl-4">
       {steps.map(({ key, at, what, details, look, before }) => (
         <li key={key} className="relative flex flex-wrap gap-x-3 py-1">
           <span aria-hidden="true" className={`absolute -left-6 w-4 bg-ground text-center ${LOOKS[look].colour}`}>
@@ -46,7 +46,7 @@ function Steps({ steps: given }: { readonly steps: readonly Step[] }) {
           </time>
           <span className="font-semibold">{what}</span>
           {details !== undefined && <span className="min-w-0 wrap-anywhere">{details}</span>}
-          {before !== null && <span className="text-quiet tabular-nums">{texts.event.after(at - before)}</span>}
+          {before !== null && <span className="text-quiet tabular-nums">+{texts.number(at - before)} ms</span>}
         </li>
       ))}
     </ol>
@@ -54,18 +54,18 @@ function Steps({ steps: given }: { readonly steps: readonly Step[] }) {
 }
 
 function stepsOf(event: EventDetails): readonly Step[] {
-  const { life, closedBy, notRead } = texts.event
   const { closed, settledAt, state, outcome } = event
-  const version = outcome?.version ? texts.event.version(outcome.version) : ''
+  const version = outcome?.version ? `version ${outcome.version} of the order` : ''
   return [
     {
       at: Date.parse(event.receivedAt),
-      what: life.received,
-      details: texts.event.receivedAs(event.secretId, event.requestId),
+      what: 'received',
+      details:
+        event.secretId && `signed with ${event.secretId}, stored before it was answered, request ${event.requestId}`,
       look: 'good',
     },
     ...event.attempts.flatMap(({ at, ms, outcome: kind, code, message }): readonly Step[] => [
-      { at: Date.parse(at) - ms, what: life.sent, look: 'quiet' },
+      { at: Date.parse(at) - ms, what: 'sent', look: 'quiet' },
       {
         ...{ at: Date.parse(at), what: kind, look: code === null ? 'good' : kind === 'dead' ? 'bad' : 'wait' },
         details: code === null ? (at === settledAt ? version : '') : `${code}: ${message ?? ''}`,
@@ -75,17 +75,19 @@ function stepsOf(event: EventDetails): readonly Step[] {
     ...(settledAt === null || event.attempts.at(-1)?.at === settledAt ? [] : [settledStep(event, settledAt)]),
     ...event.replays.map(
       ({ at, by, reason, notRead: unread }): Step => ({
-        ...{ at: Date.parse(at), what: life.replayed, look: 'quiet' },
-        details: [`${by}: ${reason}`, ...(unread === null ? [] : [`${notRead}: ${unread}`])].join('. '),
+        ...{ at: Date.parse(at), what: 'replayed', look: 'quiet' },
+        details: [`${by}: ${reason}`, ...(unread === null ? [] : [`Body not readable: ${unread}`])].join('. '),
       }),
     ),
     ...(closed === null || state !== 'closed'
       ? []
-      : [{ at: Date.parse(closed.at), what: closedBy(closed.by), details: closed.reason, look: 'quiet' } as const]),
+      : [
+          { at: Date.parse(closed.at), what: `closed by ${closed.by}`, details: closed.reason, look: 'quiet' } as const,
+        ]),
   ]
 }
 
 function settledStep({ state, reason }: EventDetails, at: string): Step {
   const look = state === 'done' ? 'good' : state === 'dead' ? 'bad' : 'quiet'
-  return { at: Date.parse(at), what: texts.states[state], details: reason, look }
+  return { at: Date.parse(at), what: state, details: reason, look }
 }

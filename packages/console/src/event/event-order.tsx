@@ -11,25 +11,28 @@ import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
-import { Marked, type Order, OrderFacts, useOrder } from './order-facts.tsx'
+import { Marked, NO_ORDER, type Order, OrderFacts, useOrder } from './order-facts.tsx'
 
 /** The order of an event, and its correction if it does not fit. */
 export function EventOrder({ event }: { readonly event: EventDetails }) {
   const { data: order, error } = useOrder(event.orderId)
   const [seen, setSeen] = useState<Order | null>(null)
-  const mayCorrect = useMayDo('orders')
   const isMismatch = event.state === 'dead' && /^(?:amount|currency)_mismatch$/.test(event.reason ?? '')
   const paid = order ? paidOf(event, order) : null
-  const differing = isMismatch && <Marked look="bad" text={texts.orders.differing(paid)} />
-  const why = mayCorrect ? (order?.status === 'paid' ? texts.why.orderPaid : null) : texts.why.orders
+  const differing = paid === null ? 'an amount that cannot be read' : `${paid}: does not fit`
   return (
-    <Section title={texts.events.order}>
+    <Section title="Order">
       <QueryProblem error={error} />
-      {order === null && <p>{texts.orders.unknown}</p>}
-      {order && <OrderFacts order={order} paid={differing || paid} />}
+      {order === null && <p>{NO_ORDER}</p>}
+      {order && <OrderFacts order={order} paid={isMismatch ? <Marked look="bad" text={differing} /> : paid} />}
       {order && isMismatch && (
         <p className="mt-2">
-          <GuardedButton text={texts.orders.correct} why={why} onClick={() => setSeen(order)} />
+          <GuardedButton
+            text="Correct the order…"
+            needs="orders"
+            why={order.status === 'paid' ? 'The order is paid.' : null}
+            onClick={() => setSeen(order)}
+          />
         </p>
       )}
       {seen !== null && <Correction event={event} order={seen} onClose={() => setSeen(null)} />}
@@ -61,8 +64,10 @@ function Correction({ event, order, onClose }: CorrectionProps & { readonly onCl
     if (mayReplay) await operator.events.replay.mutate({ ids: [event.id], reason })
   }
   const action = {
-    ...{ title: texts.orders.correctTitle, hint: texts.orders.correctHint, act },
-    submit: mayReplay ? texts.orders.submitBoth : texts.orders.submit,
+    title: 'Correct what the order costs',
+    hint: 'First find out which amount is right. The audit log records what the order cost before and after.',
+    act,
+    submit: mayReplay ? 'Correct the order and replay' : 'Correct the order',
     fields: <CorrectionFields event={event} order={order} />,
   }
   return <ReasonDialog action={action} changes={['orders', 'events']} onClose={onClose} />
@@ -74,8 +79,9 @@ function CorrectionFields({ event, order }: CorrectionProps) {
   const [{ currency, items }, setContent] = useState<Content>(order)
   const decimals = decimalsOf(currency)
   const due = items.reduce((sum, { quantity, unitAmount }) => sum + quantity * unitAmount, 0)
-  const after = Number.isSafeInteger(due) ? formatAmount(due, currency) : texts.frame.none
-  const { item, quantity, unitAmount, currencyField: label, currencyHint: hint } = texts.orders
+  const after = Number.isSafeInteger(due) ? formatAmount(due, currency) : texts.none
+  const before = formatAmount(order.amountDue, order.currency)
+  const paid = paidOf(event, order)
   const rows = order.items.map((one, at) => ({
     key: `${at}`,
     cells: [
@@ -83,7 +89,7 @@ function CorrectionFields({ event, order }: CorrectionProps) {
       <input
         key="quantity"
         {...{ type: 'number', name: 'quantity', min: 1, required: true, className: 'input w-24' }}
-        aria-label={`${quantity} ${one.sku}`}
+        aria-label={`Quantity ${one.sku}`}
         defaultValue={one.quantity}
       />,
       <input
@@ -91,8 +97,8 @@ function CorrectionFields({ event, order }: CorrectionProps) {
         inputMode="decimal"
         {...{ name: 'unitAmount', required: true, className: 'input w-32' }}
         pattern={decimals === 0 ? '\\d+' : `\\d+(\\.\\d{1,${decimals}})?`}
-        title={texts.orders.unitAmountHint(toDecimal(1999, currency))}
-        aria-label={`${unitAmount} ${one.sku}`}
+        title={`An amount such as ${toDecimal(1999, currency)}`}
+        aria-label={`Unit amount ${one.sku}`}
         defaultValue={toDecimal(one.unitAmount, order.currency)}
       />,
     ],
@@ -102,13 +108,16 @@ function CorrectionFields({ event, order }: CorrectionProps) {
       onInput={({ currentTarget: { form } }) => form && setContent(readCorrection(new FormData(form), order))}
       className="min-w-0"
     >
-      <PlainTable caption={item} heads={[item, quantity, unitAmount]} rows={rows} />
+      <PlainTable caption="Item" heads={['Item', 'Quantity', 'Unit amount']} rows={rows} />
       <HintedField
-        {...{ label, hint, name: 'currency', pattern: '[A-Z]{3}', required: true, className: 'input w-20' }}
+        {...{ name: 'currency', pattern: '[A-Z]{3}', required: true, className: 'input w-20' }}
+        label="Currency"
+        hint="ISO 4217, such as EUR"
         defaultValue={order.currency}
       />
       <p role="status" className="font-semibold">
-        {texts.orders.becomes(formatAmount(order.amountDue, order.currency), after, paidOf(event, order))}
+        {`Amount due: ${before} → ${after}.`}
+        {paid !== null && ` The event says ${paid}${after === paid ? ', which fits' : ''}.`}
       </p>
     </fieldset>
   )

@@ -8,7 +8,7 @@ import { PageFrame } from '../frame/page-frame.tsx'
 import { isConfigured } from '../handlers/use-handlers.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
-import { Facts, Loading, Section } from '../parts/section.tsx'
+import { Facts, Read, Section } from '../parts/section.tsx'
 import { Ago, Instant, StateBadge, TestTag } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 import { EventActions } from './event-actions.tsx'
@@ -16,18 +16,21 @@ import { EventBody } from './event-body.tsx'
 import { EventLife } from './event-life.tsx'
 import { EventOrder } from './event-order.tsx'
 
-/** One event: everything that is stored about it, and its actions. */
+const REFRESH_MS = 2_000
+
 export function EventPage() {
   const { id } = useParams({ from: '/events/$id' })
-  const { data, error, refetch } = useEvent(id)
+  const query = useQuery({
+    queryKey: ['events', 'get', id],
+    queryFn: () => operator.events.get.query({ id }),
+    refetchInterval: REFRESH_MS,
+  })
   return (
-    <PageFrame title={data?.eventId ?? texts.pages.event}>
+    <PageFrame title={query.data?.eventId ?? 'Event'}>
       <p className="mb-2">
-        <Link to="/events">{texts.event.back}</Link>
+        <Link to="/events">All events</Link>
       </p>
-      <QueryProblem error={error} retry={() => void refetch()} />
-      {data === undefined && error === null && <Loading />}
-      {data !== undefined && <Details key={data.id} event={data} />}
+      <Read query={query}>{(event) => <Details key={event.id} event={event} />}</Read>
     </PageFrame>
   )
 }
@@ -39,11 +42,11 @@ function Details({ event }: { readonly event: EventDetails }) {
       {event.orderId !== '' && <EventOrder event={event} />}
       <EventActions event={event} />
       <EventTasks event={event} />
-      <Section title={texts.event.life.title}>
+      <Section title="Life">
         <EventLife event={event} />
       </Section>
       <EventBody event={event} />
-      <Section title={texts.event.facts}>
+      <Section title="Facts">
         <EventFacts event={event} />
       </Section>
     </>
@@ -54,22 +57,20 @@ function Details({ event }: { readonly event: EventDetails }) {
 function Summary({ event }: { readonly event: EventDetails }) {
   const { state, reason, handler, type, provider, orderId } = event
   return (
-    <section aria-label={texts.event.next} className="rounded-lg border border-line bg-raised p-3">
+    <section aria-label="Next:" className="rounded-lg border border-line bg-raised p-3">
       <p className="flex flex-wrap items-baseline gap-x-2 wrap-anywhere">
         <span className="font-semibold">
           <StateBadge state={state} />
         </span>
-        {reason !== null && <code className="font-mono">{reason}</code>}
+        {reason !== null && <code>{reason}</code>}
         <span aria-hidden="true">·</span>
         <span>
-          <code className="font-mono wrap-anywhere">{type}</code> {texts.event.of(provider)}
-          {handler !== '' && ` ${texts.event.forHandler(handler)}`}
-          {', '}
-          {texts.event.received} <Ago at={event.receivedAt} />
+          <code className="wrap-anywhere">{type}</code> of {provider}
+          {handler !== '' && ` for ${handler}`}, received <Ago at={event.receivedAt} />
         </span>
         {orderId !== '' && (
           <span className="min-w-0">
-            · {texts.events.order} <OrderLink orderId={orderId} />
+            · Order <OrderLink orderId={orderId} />
           </span>
         )}
         {event.test && <TestTag />}
@@ -86,14 +87,11 @@ function NextStep({ event }: { readonly event: EventDetails }) {
     <>
       {state !== 'done' && lastError !== null && (
         <p className="mt-1 wrap-anywhere">
-          <span className="text-quiet">{texts.event.lastError}</span>{' '}
-          <code className="font-mono">{lastError.code}</code>
-          {': '}
-          {lastError.message}
+          <span className="text-quiet">Last error</span> <code>{lastError.code}</code>: {lastError.message}
         </p>
       )}
       <p className="mt-1">
-        <strong>{texts.event.next}</strong> <Step event={event} />
+        <strong>Next:</strong> <Step event={event} />
       </p>
     </>
   )
@@ -101,23 +99,32 @@ function NextStep({ event }: { readonly event: EventDetails }) {
 
 function Step({ event }: { readonly event: EventDetails }) {
   const { state, reason, closed } = event
-  const { advice } = texts
   if (state === 'pending') return <Waiting event={event} />
-  if (state === 'processing') return advice.processing
-  if (state === 'done') return advice.done
-  if (state === 'closed') return `${texts.event.closedBy(closed?.by ?? '')}: ${closed?.reason ?? ''}. ${advice.closed}`
+  if (state === 'processing') return 'nothing. A process works on it. If you know that it hangs, release it.'
+  if (state === 'done') return 'nothing. It has its effect.'
+  if (state === 'closed') return `closed by ${closed?.by}: ${closed?.reason}. Nothing to do.`
   const known = ADVICE.get(reason ?? '')
-  return known ?? (state === 'dead' ? advice.dead : advice.unhandled)
+  if (known !== undefined) return known
+  return state === 'dead'
+    ? 'correct what the last error names, then replay it.'
+    : 'nothing, unless it should have an effect. Then correct the settings and replay it.'
 }
 
 /** The reasons come from the gateway, and from handlers, which choose their own. */
-const ADVICE: ReadonlyMap<string, string> = new Map(Object.entries(texts.advice.reasons))
+const ADVICE: ReadonlyMap<string, string> = new Map(Object.entries(texts.advice))
+
+/** Why a task is not sent, and what helps. */
+const NOT_SENT = {
+  handler_removed: ['Its handler is not in the setting.', 'Add it again, or discard its tasks on the page Handlers.'],
+  handler_paused: ['Its handler is paused.', 'Resume it on the page Handlers, or in the setting.'],
+  provider_paused: ['Its provider is paused.', 'Resume it on the page Providers.'],
+} as const
 
 function Waiting({ event: { waitsFor, notSent, dueAt } }: { readonly event: EventDetails }) {
   if (!waitsFor && !notSent) {
     return (
       <>
-        {texts.advice.due} <Instant at={dueAt} />
+        nothing. The next attempt is at <Instant at={dueAt} />
       </>
     )
   }
@@ -125,16 +132,16 @@ function Waiting({ event: { waitsFor, notSent, dueAt } }: { readonly event: Even
     <>
       {notSent && (
         <>
-          <span>{texts.event.notSentBecause[notSent]}</span> {texts.advice.notSent[notSent]}{' '}
+          <span>{NOT_SENT[notSent][0]}</span> {NOT_SENT[notSent][1]}{' '}
         </>
       )}
       {waitsFor && (
         <>
-          {texts.event.waitsFor}{' '}
+          Waits for{' '}
           <Link to="/events/$id" params={{ id: waitsFor }} className="break-all">
-            {texts.event.earlierTask}
+            an earlier task of its line
           </Link>
-          . {texts.advice.waits}
+          . If that one is dead, replay or close it.
         </>
       )}
     </>
@@ -145,30 +152,16 @@ function EventFacts({ event }: { readonly event: EventDetails }) {
   return (
     <Facts
       items={[
-        [texts.event.object, event.objectId || null],
-        [texts.event.secret, event.secretId],
-        [texts.events.deliveries, texts.events.deliveriesOf(event.deliveries, event.mismatches)],
-        [texts.events.attempts, event.starts],
-        [texts.event.revivals, event.revivals === 0 ? null : event.revivals],
-        [texts.event.size, texts.event.bytes(event.bytes)],
-        [
-          texts.event.id,
-          <code key="i" className="font-mono break-all">
-            {event.id}
-          </code>,
-        ],
+        ['Payment', event.objectId || null],
+        ['Secret', event.secretId],
+        ['Deliveries', texts.deliveriesOf(event.deliveries, event.mismatches)],
+        ['Attempts', event.starts],
+        ['Revived by a delivery', event.revivals === 0 ? null : event.revivals],
+        ['Body', texts.bytes(event.bytes)],
+        ['Record', <code key="i">{event.id}</code>],
       ]}
     />
   )
-}
-const REFRESH_MS = 2_000
-
-function useEvent(id: string) {
-  return useQuery<EventDetails>({
-    queryKey: ['events', 'get', id],
-    queryFn: () => operator.events.get.query({ id }),
-    refetchInterval: REFRESH_MS,
-  })
 }
 
 const TASKS_REFRESH_MS = 5_000
@@ -186,12 +179,12 @@ function EventTasks({ event }: { readonly event: EventDetails }) {
   if (error !== null) return <QueryProblem error={error} />
   const tasks = data?.items ?? []
   if (tasks.length < 2 && !isConfigured(event.handler)) return null
-  const { tasks: title, handler } = texts.handlers
+  const title = 'Tasks of this event'
   return (
     <Section title={title}>
       <PlainTable
         caption={title}
-        heads={[handler, texts.events.state, texts.events.attempts, texts.events.reason, texts.event.settled]}
+        heads={['Handler', 'State', 'Attempts', 'Reason', 'Settled']}
         rows={tasks.map((task) => ({ key: task.id, cells: toCells(task, task.id === event.id) }))}
       />
     </Section>
@@ -199,10 +192,10 @@ function EventTasks({ event }: { readonly event: EventDetails }) {
 }
 
 function toCells(task: ListedEvent, isShown: boolean) {
-  const name = task.handler || texts.handlers.nobody
+  const name = task.handler || texts.nobody
   return [
     isShown ? (
-      <strong key="handler">{texts.handlers.shown(name)}</strong>
+      <strong key="handler">{name} (shown here)</strong>
     ) : (
       <Link key="handler" to="/events/$id" params={{ id: task.id }}>
         {name}
@@ -210,9 +203,7 @@ function toCells(task: ListedEvent, isShown: boolean) {
     ),
     <StateBadge key="state" state={task.state} />,
     texts.number(task.starts),
-    <code key="reason" className="font-mono">
-      {task.reason ?? texts.frame.none}
-    </code>,
+    <code key="reason">{task.reason ?? texts.none}</code>,
     <Instant key="settled" at={task.settledAt} />,
   ]
 }

@@ -10,6 +10,9 @@ import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
 
+/** What is said of an order that does not exist. */
+export const NO_ORDER = 'No order has this id now.'
+
 export type Order = Answers['orders']['get']
 
 const REFRESH_MS = 5_000
@@ -44,6 +47,7 @@ export const LOOKS = {
 } as const
 
 export const LOOK_OF_RECEIPT = { owed: 'wait', sending: 'wait', sent: 'good', parked: 'bad' } as const
+const STATE_OF_ORDER = { pending: 'pending', payment_failed: 'payment failed', paid: 'paid' } as const
 const LOOK_OF_ORDER = { pending: 'wait', payment_failed: 'bad', paid: 'good' } as const
 
 export function Marked({ look, text }: { readonly look: keyof typeof LOOKS; readonly text: string }) {
@@ -60,27 +64,25 @@ export function OrderFacts({ order, paid = null }: { readonly order: Order; read
   return (
     <Facts
       items={[
-        [texts.events.state, <Marked key="state" look={LOOK_OF_ORDER[status]} text={texts.orders.states[status]} />],
-        [texts.orders.access, texts.orders.accesses[access]],
-        [texts.orders.due, formatAmount(amountDue, currency)],
-        [texts.orders.ofEvent, paid],
-        [texts.orders.receipt, status === 'paid' ? <Receipts key="receipts" orderId={id} /> : null],
+        ['State', <Marked key="state" look={LOOK_OF_ORDER[status]} text={STATE_OF_ORDER[status]} />],
+        ['Access', access],
+        ['Amount due', formatAmount(amountDue, currency)],
+        ['Event says', paid],
+        ['Receipt', status === 'paid' ? <Receipts key="receipts" orderId={id} /> : null],
       ]}
     />
   )
 }
 
 function Receipts({ orderId }: { readonly orderId: string }) {
-  return useReceipts(orderId).map(({ key, state }) => (
-    <Marked key={key} look={LOOK_OF_RECEIPT[state]} text={texts.receipts.states[state]} />
-  ))
+  return useReceipts(orderId).map(({ key, state }) => <Marked key={key} look={LOOK_OF_RECEIPT[state]} text={state} />)
 }
 
 /** The order that somebody looks for; if no event names it, also what that can mean. Nothing if the id is of something else. */
 export function SoughtOrder({ id, hasEvents }: { readonly id: string; readonly hasEvents: boolean }) {
   const { data: order, error } = useOrder(id)
   if (order === undefined) return <QueryProblem error={error} />
-  if (order === null) return hasEvents ? null : <p className="text-center">{texts.orders.unknown}</p>
+  if (order === null) return hasEvents ? null : <p className="text-center">{NO_ORDER}</p>
   return (
     <>
       <OrderFacts order={order} />
@@ -101,7 +103,11 @@ function RefusedSince({ at }: { readonly at: string }) {
   const isMore = (next !== null && count === items.length) || notKept.some(({ lastAt }) => lastAt >= at)
   return (
     <p className="mt-2">
-      {texts.orders.noEvent} <Link to="/refused">{texts.orders.refusedSince(count, isMore)}</Link>
+      No event names this order. Deliveries have no event if they are refused:{' '}
+      <Link to="/refused">
+        {texts.number(count)}
+        {isMore && ' or more'} refused since the order was created
+      </Link>
     </p>
   )
 }

@@ -19,9 +19,8 @@ import {
   type EventSearch,
   type FilterChange,
   readEventSearch,
-  readTyped,
   type TypedSearch,
-  withFilter,
+  textOf,
 } from './event-search.ts'
 
 /** The filters of the list: the usual ones in a row, the others in a menu, and what is chosen. Each change is in the address at once. */
@@ -35,7 +34,7 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
         <ProviderFilter as={Choice} chosen={search.provider} onChoose={(provider) => change({ provider })} />
         <TypeFilter search={search} />
         <TimeFilter search={search} />
-        <Menu text={texts.events.moreFilters}>
+        <Menu text="Filters">
           <OtherFilters search={search} />
         </Menu>
       </div>
@@ -46,6 +45,8 @@ export function EventFilters({ search }: { readonly search: EventSearch }) {
     </search>
   )
 }
+
+const SEARCH = 'Event, order or payment id'
 
 function FindBox({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
@@ -58,9 +59,9 @@ function FindBox({ search }: { readonly search: EventSearch }) {
       className="flex grow items-center gap-2 max-sm:basis-full"
       onSubmit={(event) => {
         event.preventDefault()
-        const typed = new FormData(event.currentTarget)
-        const where = typed.get('in') === 'bodies' ? 'text' : 'find'
-        change({ typed: remember(client, readTyped(typed.get('find'), where)) })
+        const form = new FormData(event.currentTarget)
+        const typed = textOf(form.get('find'))
+        change({ typed: typed && remember(client, { [form.has('bodies') ? 'text' : 'find']: typed }) })
       }}
     >
       <input
@@ -68,24 +69,18 @@ function FindBox({ search }: { readonly search: EventSearch }) {
         name="find"
         type="search"
         defaultValue={search.find ?? search.text ?? ''}
-        placeholder={texts.events.search}
-        aria-label={texts.events.search}
+        placeholder={SEARCH}
+        aria-label={SEARCH}
         autoComplete="off"
         spellCheck={false}
         className="input min-w-40 grow"
       />
       <label
         className={`flex items-center gap-1 whitespace-nowrap ${mayReadBodies ? '' : 'text-quiet'}`}
-        title={mayReadBodies ? texts.events.inBodiesHint : texts.why.bodies}
+        title={mayReadBodies ? 'The audit log records each search in bodies.' : texts.why.bodies}
       >
-        <input
-          type="checkbox"
-          name="in"
-          value="bodies"
-          disabled={!mayReadBodies}
-          defaultChecked={search.text !== undefined}
-        />
-        {texts.events.inBodies}
+        <input type="checkbox" name="bodies" disabled={!mayReadBodies} defaultChecked={search.text !== undefined} />
+        text in bodies
       </label>
     </form>
   )
@@ -93,7 +88,7 @@ function FindBox({ search }: { readonly search: EventSearch }) {
 
 function StateChips({ search }: { readonly search: EventSearch }) {
   return (
-    <nav aria-label={texts.events.state} className="chips max-w-full overflow-x-auto">
+    <nav aria-label="State" className="chips max-w-full overflow-x-auto">
       {[undefined, ...EVENT_STATES].map((state) => (
         <Link
           key={state ?? ''}
@@ -104,7 +99,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}
         >
-          {state === undefined ? texts.events.anyState : texts.states[state]}
+          {state === undefined ? 'All' : state}
         </Link>
       ))}
     </nav>
@@ -116,13 +111,12 @@ function TypeFilter({ search: { type } }: { readonly search: EventSearch }) {
   const change = useFilterChange()
   const lists = useQueryClient().getQueriesData<EventFeed>({ queryKey: ['events', 'list'] })
   const seen = lists.flatMap(([, feed]) => feed?.items.map((item) => item.type) ?? [])
-  const options = [...new Set([...seen, ...(type === undefined ? [] : [type])])].toSorted()
   return (
     <Choice
-      label={texts.events.type}
-      any={texts.events.anyType}
+      label="Type"
+      any="All types"
       chosen={type}
-      options={options.map((one) => [one, one])}
+      options={[...new Set(seen)].toSorted().map((one) => [one, one])}
       onChoose={(chosen) => change({ type: chosen })}
     />
   )
@@ -130,6 +124,13 @@ function TypeFilter({ search: { type } }: { readonly search: EventSearch }) {
 
 const MINUTE_MS = 60_000
 const OWN = 'own'
+/** By their minutes. */
+const SPANS = [
+  ['15', 'Last 15 minutes'],
+  ['60', 'Last hour'],
+  ['1440', 'Last 24 hours'],
+  ['10080', 'Last 7 days'],
+] as const
 
 /** The filter for the time of receipt. The menu of the other filters has the exact times. */
 function TimeFilter({ search: { from, to } }: { readonly search: EventSearch }) {
@@ -139,17 +140,20 @@ function TimeFilter({ search: { from, to } }: { readonly search: EventSearch }) 
     if (span === OWN) return
     change({ from: span && new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), to: undefined })
   }
-  const own = hasTimes ? [[OWN, texts.events.ownTime] as const] : []
+  const own = hasTimes ? [[OWN, 'Custom'] as const] : []
   return (
     <Choice
-      label={texts.events.time}
-      any={texts.events.anyTime}
+      label="Received"
+      any="Any time"
       chosen={hasTimes ? OWN : undefined}
-      options={[...own, ...Object.entries(texts.events.timeSpans)]}
+      options={[...own, ...SPANS]}
       onChoose={choose}
     />
   )
 }
+
+const DUPLICATES = { repeated: 'Duplicates', changed: 'Duplicates with another body', any: 'Either' }
+const TESTS = { only: 'Test events only', without: 'Without test events' }
 
 function OtherFilters({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
@@ -158,28 +162,28 @@ function OtherFilters({ search }: { readonly search: EventSearch }) {
   return (
     <div className="grid gap-3">
       <ChipChoice
-        label={texts.events.reason}
-        any={texts.events.anyReason}
+        label="Reason"
+        any="All reasons"
         chosen={reason}
         options={counts.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
         onChoose={(chosen) => change(chosen === undefined ? { reason: chosen } : { reason: chosen, state: 'dead' })}
       />
       <ChipChoice
-        label={texts.events.duplicates}
-        any={texts.events.anyDeliveries}
+        label="Duplicates"
+        any="Duplicates or not"
         chosen={search.duplicates}
-        options={Object.entries(texts.events.duplicateKinds)}
+        options={Object.entries(DUPLICATES)}
         onChoose={(duplicates) => change({ duplicates })}
       />
       <ChipChoice
-        label={texts.test.filter}
-        any={texts.test.any}
+        label="Test events"
+        any="With test events"
         chosen={search.tests}
-        options={Object.entries(texts.test.kinds)}
+        options={Object.entries(TESTS)}
         onChoose={(tests) => change({ tests })}
       />
-      <TimeField label={texts.events.from} at={from} onChange={(at) => change({ from: at })} />
-      <TimeField label={texts.events.to} at={to} onChange={(at) => change({ to: at })} />
+      <TimeField name="from" label="From" at={from} />
+      <TimeField name="to" label="Before" at={to} />
     </div>
   )
 }
@@ -191,11 +195,8 @@ function toField(at: string | undefined): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
 }
 
-function TimeField(props: {
-  readonly label: string
-  readonly at: string | undefined
-  readonly onChange: (at: string | undefined) => void
-}) {
+function TimeField(props: { readonly name: 'from' | 'to'; readonly label: string; readonly at: string | undefined }) {
+  const change = useFilterChange()
   return (
     <label className="grid grid-cols-[4rem_1fr] items-center">
       {props.label}
@@ -203,9 +204,7 @@ function TimeField(props: {
         type="datetime-local"
         className="input"
         value={toField(props.at)}
-        onChange={({ target }) => {
-          props.onChange(target.value === '' ? undefined : new Date(target.value).toISOString())
-        }}
+        onChange={({ target }) => change({ [props.name]: target.value })}
       />
     </label>
   )
@@ -215,16 +214,17 @@ function TimeField(props: {
 function Chosen({ search }: { readonly search: EventSearch }) {
   if (Object.keys(search).length === 0) return null
   const { provider, type, reason, order, duplicates, tests, from, to, find, text } = search
+  const timeOf = (at: string | undefined): string | undefined => at && texts.time.local(new Date(at))
   const chosen: readonly (readonly [filter: keyof FilterChange, name: string, value: string | undefined])[] = [
-    ['typed', texts.events.searched, find ?? text],
-    ['provider', texts.events.provider, provider],
-    ['type', texts.events.type, type],
-    ['reason', texts.events.reason, reason],
-    ['order', texts.events.order, order],
-    ['duplicates', '', duplicates && texts.events.duplicateKinds[duplicates]],
-    ['tests', '', tests && texts.test.kinds[tests]],
-    ['from', texts.events.from, from && texts.time.local(new Date(from))],
-    ['to', texts.events.to, to && texts.time.local(new Date(to))],
+    ['typed', 'Search', find ?? text],
+    ['provider', 'Provider', provider],
+    ['type', 'Type', type],
+    ['reason', 'Reason', reason],
+    ['order', 'Order', order],
+    ['duplicates', '', duplicates && DUPLICATES[duplicates]],
+    ['tests', '', tests && TESTS[tests]],
+    ['from', 'From', timeOf(from)],
+    ['to', 'Before', timeOf(to)],
   ]
   return (
     <>
@@ -237,7 +237,7 @@ function Chosen({ search }: { readonly search: EventSearch }) {
             activeOptions={{ exact: true }}
             className="chip chip-chosen"
           >
-            <span className="sr-only">{texts.events.remove} </span>
+            <span className="sr-only">Remove the filter </span>
             <span className="text-quiet">{name}</span>
             <span className="max-w-60 truncate">{value}</span>
             <span aria-hidden="true">✕</span>
@@ -245,7 +245,7 @@ function Chosen({ search }: { readonly search: EventSearch }) {
         ),
       )}
       <Link to="/events" activeOptions={{ exact: true }} className="chip text-quiet">
-        {texts.events.clear}
+        Clear filters
       </Link>
     </>
   )
@@ -265,8 +265,7 @@ export function useEventSearch(): EventSearch {
 const TYPED = 'typed'
 
 /** Keeps what was typed until the session ends, and returns its name for the address. */
-function remember(client: QueryClient, typed: TypedSearch | null): string | undefined {
-  if (typed === null) return undefined
+function remember(client: QueryClient, typed: TypedSearch): string {
   const name = Date.now().toString(36)
   client.setQueryDefaults([TYPED], { gcTime: Number.POSITIVE_INFINITY })
   client.setQueryData<TypedSearch>([TYPED, name], typed)
@@ -281,5 +280,5 @@ function useFilterChange(): (change: FilterChange) => void {
 
 /** For links: the filters of the address at the time of the click, changed. */
 export function changeFilters(change: FilterChange) {
-  return (search: Readonly<Record<string, unknown>>) => withFilter(readEventSearch(search), change)
+  return (search: Readonly<Record<string, unknown>>) => readEventSearch({ ...search, ...change })
 }

@@ -1,19 +1,10 @@
 import type { FeedEvent, ListedEvent } from '../api/operator-client.ts'
 
 /** The states of an event, in the order in which it passes through them. */
-export const EVENT_STATES = [
-  'pending',
-  'processing',
-  'done',
-  'unhandled',
-  'dead',
-  'closed',
-] as const satisfies readonly ListedEvent['state'][]
+export const EVENT_STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
 
-/** How to select events by their deliveries: received more than once, received with another body, or either. */
+/** Received more than once, received with another body, or either. */
 const DUPLICATES = ['repeated', 'changed', 'any'] as const
-
-/** Whether to select test events only, or all others. */
 const TESTS = ['only', 'without'] as const
 
 /** What was typed into the search box. It can name a person, so it is in the memory of the session and in no address. */
@@ -42,35 +33,29 @@ interface AddressFilters {
   readonly to?: string
 }
 
-const TEXTS = ['typed', 'provider', 'type', 'handler', 'reason', 'order'] as const
-const TIMES = ['from', 'to'] as const
-
 /** The filters of an address, and the name of the typed search that belongs to them. */
 interface EventAddress extends AddressFilters {
   readonly typed?: string
 }
 
+const TEXTS = ['typed', 'provider', 'type', 'handler', 'reason', 'order'] as const
+const TIMES = ['from', 'to'] as const
+
 /** Reads the filters of an address. Unknown and invalid filters are ignored. */
 export function readEventSearch(search: Readonly<Record<string, unknown>>): EventAddress {
-  const texts = TEXTS.map((name) => [name, textOf(search[name])])
-  const times = TIMES.map((name) => [name, timeOf(search[name])])
-  const state = EVENT_STATES.find((one) => one === search.state)
-  const duplicates = DUPLICATES.find((one) => one === search.duplicates)
-  const tests = TESTS.find((one) => one === search.tests)
-  const chosen = { state, duplicates, tests }
-  const found = [...texts, ...times, ...Object.entries(chosen)].filter(([, value]) => value !== undefined)
-  return Object.fromEntries(found)
+  const found = {
+    ...Object.fromEntries(TEXTS.map((name) => [name, textOf(search[name])])),
+    ...Object.fromEntries(TIMES.map((name) => [name, timeOf(search[name])])),
+    state: EVENT_STATES.find((one) => one === search.state),
+    duplicates: DUPLICATES.find((one) => one === search.duplicates),
+    tests: TESTS.find((one) => one === search.tests),
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
 }
 
-/** Reads what was typed, as text of bodies or as an id. Null if it is nothing. */
-export function readTyped(typed: unknown, where: keyof TypedSearch): TypedSearch | null {
-  const text = textOf(typed)
-  return text === undefined ? null : { [where]: text }
-}
-
-function textOf(value: unknown): string | undefined {
-  const text = typeof value === 'string' ? value.trim().slice(0, 255) : ''
-  return text === '' ? undefined : text
+/** A text that was typed or is in an address; undefined if it is empty. */
+export function textOf(value: unknown): string | undefined {
+  return (typeof value === 'string' && value.trim().slice(0, 255)) || undefined
 }
 
 function timeOf(value: unknown): string | undefined {
@@ -79,11 +64,7 @@ function timeOf(value: unknown): string | undefined {
 }
 
 /** The filter of the operator API, without the text of the search box. */
-export function toEventFilter({ find: _, text: __, ...search }: EventSearch) {
-  return toApiNames(search)
-}
-
-function toApiNames<Rest extends AddressFilters>({ order, tests, ...others }: Rest) {
+export function toEventFilter({ find: _, text: __, order, tests, ...others }: EventSearch) {
   return {
     ...others,
     ...(order === undefined ? {} : { orderId: order }),
@@ -95,15 +76,11 @@ export function toEventQuery(search: EventSearch) {
   const { find, text, order: _, ...others } = search
   if (text !== undefined) return { ...toEventFilter(search), text }
   // An id in the box replaces the filter for one kind of id.
-  return find === undefined ? toEventFilter(search) : { ...toApiNames(others), about: find }
+  return find === undefined ? toEventFilter(search) : { ...toEventFilter(others), about: find }
 }
 
 /** New values of filters. Undefined removes one. */
 export type FilterChange = { readonly [Name in keyof EventAddress]?: string | undefined }
-
-export function withFilter(search: EventAddress, change: FilterChange): EventAddress {
-  return readEventSearch({ ...search, ...change })
-}
 
 /** The states by how much their task needs somebody. */
 const URGENCY: readonly ListedEvent['state'][] = ['dead', 'processing', 'pending', 'unhandled', 'closed', 'done']

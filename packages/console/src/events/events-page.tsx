@@ -1,16 +1,14 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { FeedEvent } from '../api/operator-client.ts'
-import { useMayDo } from '../api/session.ts'
 import { SoughtOrder } from '../event/order-facts.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
-import { useKeys } from '../frame/use-keys.ts'
-import { BusyButton, GuardedButton } from '../parts/buttons.tsx'
-import { ProblemNotice, QueryProblem } from '../parts/problem-notice.tsx'
-import { EmptyNotice, Loading } from '../parts/section.tsx'
+import { BusyButton } from '../parts/buttons.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { EmptyNotice, Read } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { SendTest } from '../providers/providers-page.tsx'
 import { useProviders } from '../providers/use-providers.tsx'
-import { ReplayDialog, type ReplayTarget } from '../replays/replay-dialog.tsx'
+import { ReplayButton, type ReplayTarget } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 import { type EventFeed, keepPlaces } from './event-feed.ts'
 import { EventFilters, useEventSearch } from './event-filters.tsx'
@@ -22,44 +20,61 @@ import { useEventFeed } from './use-event-feed.ts'
 export function EventsPage() {
   const search = useEventSearch()
   return (
-    <PageFrame title={texts.pages.events}>
+    <PageFrame title="Events">
       <EventFilters search={search} />
       <FeedView key={JSON.stringify(search)} search={search} order={search.find ?? search.order} />
     </PageFrame>
   )
 }
 
+const LIVENESS = {
+  off: ['Not live: this search is not updated', 'text-quiet'],
+  live: ['Live', 'text-good'],
+  broken: ['Not live: the gateway does not answer', 'text-bad'],
+} as const
+
 /** `order` may be the id of an order. */
 function FeedView({ search, order }: { readonly search: EventSearch; readonly order: string | undefined }) {
   const { feed, older, isLive } = useEventFeed(search)
-  const { data } = feed
-  const { holding, items, fresh } = useCalmRows(data?.items ?? [])
-  const hasOlder = data !== undefined && data.next !== null
+  const { holding, items, fresh } = useCalmRows(feed.data?.items ?? [])
+  const shown = feed.error !== null ? 'broken' : isLive ? 'live' : 'off'
+  const [liveness, colour] = LIVENESS[shown]
   return (
-    <>
-      <QueryProblem error={feed.error} retry={() => void feed.refetch()} />
-      {data !== undefined && (
-        <FeedBar search={search} items={items} hasOlder={hasOlder}>
-          <Liveness
-            shown={feed.error === null ? (isLive ? 'live' : 'off') : 'broken'}
-            fresh={fresh}
-            readAgain={() => void feed.refetch()}
-          />
-        </FeedBar>
+    <Read query={feed}>
+      {(known) => (
+        <>
+          <div className="my-2 flex flex-wrap items-center gap-x-4 gap-y-1">
+            <span>{`${texts.plural(items.length, 'event', 'events')}${known.next === null ? '' : ', and older ones'}`}</span>
+            <span role="status" className={colour}>
+              {liveness}
+            </span>
+            {fresh > 0 && <span role="status">{texts.plural(fresh, 'new event', 'new events')} above</span>}
+            {shown === 'off' && (
+              <button type="button" className="button" onClick={() => void feed.refetch()}>
+                Refresh
+              </button>
+            )}
+            <span className="ml-auto">
+              <ReplayButton
+                text="Replay these…"
+                why={items.length === 0 ? 'There is nothing to replay.' : null}
+                state={search.state}
+                toTarget={() => targetOf(search, items)}
+              />
+            </span>
+          </div>
+          {known.cut === null && order !== undefined && <SoughtOrder id={order} hasEvents={items.length > 0} />}
+          {items.length > 0 && (
+            <div {...holding}>
+              <EventsTable items={items} search={search} />
+            </div>
+          )}
+          {items.length === 0 && known.cut === null && <NoEvents isFiltered={Object.keys(search).length > 0} />}
+          {older.error !== null && <ProblemNotice error={older.error} />}
+          <Older feed={known} older={older} isSearching={feed.isFetching} />
+        </>
       )}
-      {data?.cut === null && order !== undefined && <SoughtOrder id={order} hasEvents={items.length > 0} />}
-      {data === undefined && feed.error === null && <Loading />}
-      {items.length > 0 && (
-        <div {...holding}>
-          <EventsTable items={items} search={search} />
-        </div>
-      )}
-      {data !== undefined && items.length === 0 && data.cut === null && (
-        <NoEvents isFiltered={Object.keys(search).length > 0} />
-      )}
-      {older.error !== null && <ProblemNotice error={older.error} />}
-      {data !== undefined && <Older feed={data} older={older} isSearching={feed.isFetching} />}
-    </>
+    </Read>
   )
 }
 
@@ -83,6 +98,36 @@ function useCalmRows(items: readonly FeedEvent[]) {
   return { holding: { ref: place, onPointerMove }, ...rows }
 }
 
+const MOST_IDS = 1_000
+
+/** What a replay of the list selects: its filter or, for a search by id, the events that were found. */
+function targetOf(search: EventSearch, items: readonly FeedEvent[]): ReplayTarget {
+  if (search.find === undefined && search.text === undefined) return { filter: toEventFilter(search) }
+  const tasks = items.flatMap((item) => matchingTasks(item, search))
+  return { ids: tasks.slice(0, MOST_IDS).map(({ id }) => id) }
+}
+
+function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
+  const provider = useProviders().data?.find(({ takesTests }) => takesTests)
+  if (isFiltered) {
+    return <EmptyNotice title="No event matches these filters" hint="Clear a filter, or choose a longer time." />
+  }
+  return (
+    <>
+      <EmptyNotice
+        title="No events yet"
+        hint="Each event that a provider delivers is a row here. Enter a webhook URL from the page Providers at its provider, or send a payment on the machine of the gateway:"
+        command="npm run oncehook -- send"
+      />
+      {provider !== undefined && (
+        <p className="flex flex-wrap justify-center gap-2">
+          <SendTest provider={provider} text={`Send a test event of ${provider.name}…`} />
+        </p>
+      )}
+    </>
+  )
+}
+
 function Older(props: {
   readonly feed: EventFeed
   readonly older: ReturnType<typeof useEventFeed>['older']
@@ -96,103 +141,18 @@ function Older(props: {
     <>
       {cut !== null && (
         <p role="status" className="pt-3 text-center">
-          {isGoingOn ? texts.events.searching : texts.events.cut} <Instant at={cut.searchedTo} />
+          {isGoingOn
+            ? 'The search continues. So far it has searched back to'
+            : 'The search took too long and stopped. It has searched back to'}{' '}
+          <Instant at={cut.searchedTo} />
         </p>
       )}
       {next !== null && !isGoingOn && (
         <p className="py-3 text-center">
           <BusyButton isBusy={older.isPending} onClick={() => older.mutate(next)}>
-            {cut === null ? texts.frame.more : texts.events.searchOn}
+            {cut === null ? 'Load more' : 'Search further back'}
           </BusyButton>
         </p>
-      )}
-    </>
-  )
-}
-
-function NoEvents({ isFiltered }: { readonly isFiltered: boolean }) {
-  const { noMatchTitle, noMatchHint, emptyTitle, emptyHint, emptyCommand } = texts.events
-  return isFiltered ? (
-    <EmptyNotice title={noMatchTitle} hint={noMatchHint} />
-  ) : (
-    <>
-      <EmptyNotice title={emptyTitle} hint={emptyHint} command={emptyCommand} />
-      <TestOfFirst />
-    </>
-  )
-}
-
-/** The button that sends a test event of the first provider that supports it. */
-function TestOfFirst() {
-  const provider = useProviders().data?.find(({ takesTests }) => takesTests)
-  if (provider === undefined) return null
-  const { name } = provider
-  return (
-    <p className="flex flex-wrap justify-center gap-2">
-      <SendTest provider={name} takesTests text={texts.test.sendOf(name)} />
-    </p>
-  )
-}
-
-const MOST_IDS = 1_000
-
-/** What a replay of the list selects: its filter or, for a search by id, the events that were found. */
-function targetOf(search: EventSearch, items: readonly FeedEvent[]): ReplayTarget {
-  if (search.find === undefined && search.text === undefined) return { filter: toEventFilter(search) }
-  const tasks = items.flatMap((item) => matchingTasks(item, search))
-  return { ids: tasks.slice(0, MOST_IDS).map(({ id }) => id) }
-}
-
-function reasonAgainstReplay(items: readonly FeedEvent[], mayOperate: boolean): string | null {
-  if (!mayOperate) return texts.why.operate
-  return items.length === 0 ? texts.why.noEvents : null
-}
-
-function FeedBar(props: {
-  readonly search: EventSearch
-  readonly items: readonly FeedEvent[]
-  readonly hasOlder: boolean
-  readonly children: ReactNode
-}) {
-  const { search, items, hasOlder, children } = props
-  const [target, setTarget] = useState<ReplayTarget | null>(null)
-  const mayOperate = useMayDo('operate')
-  const why = reasonAgainstReplay(items, mayOperate)
-  const open = (): void => setTarget(targetOf(search, items))
-  useKeys(why === null ? { r: open } : {})
-  return (
-    <div className="my-2 flex flex-wrap items-center gap-x-4 gap-y-1">
-      <span>{texts.events.shown(items.length, hasOlder)}</span>
-      {children}
-      <span className="ml-auto">
-        <GuardedButton text={texts.events.replay} why={why} onClick={open} />
-      </span>
-      {target !== null && (
-        <ReplayDialog target={target} includesDone={search.state === 'done'} onClose={() => setTarget(null)} />
-      )}
-    </div>
-  )
-}
-
-const LOOKS = { off: 'text-quiet', live: 'text-good', broken: 'text-bad' } as const
-
-/** Whether the list is live, how many events wait for their places, and, if it is not live, a button to read it again. */
-function Liveness(props: {
-  readonly shown: keyof typeof LOOKS
-  readonly fresh: number
-  readonly readAgain: () => void
-}) {
-  const { shown, fresh, readAgain } = props
-  return (
-    <>
-      <span role="status" className={LOOKS[shown]}>
-        {texts.events.liveness[shown]}
-      </span>
-      {fresh > 0 && <span role="status">{texts.events.fresh(fresh)}</span>}
-      {shown === 'off' && (
-        <button type="button" className="button" onClick={readAgain}>
-          {texts.events.readAgain}
-        </button>
       )}
     </>
   )

@@ -8,12 +8,36 @@ import { nameOf } from './event-feed.ts'
 import { changeFilters } from './event-filters.tsx'
 import { type EventSearch, matchingTasks } from './event-search.ts'
 
+type ValueOf = (event: FeedEvent) => string
+
+const HEADS = { reason: 'Reason', provider: 'Provider', type: 'Type' } as const
+
+/** A column whose values lead to all events of the list with the same value. */
+function linked(name: keyof typeof HEADS, className: string, of: ValueOf): Column<FeedEvent> {
+  return {
+    head: HEADS[name],
+    className,
+    chars: (event) => of(event).length,
+    cell: (event) =>
+      of(event) !== '' && (
+        <Link
+          to="/events"
+          search={changeFilters({ [name]: of(event) })}
+          activeOptions={{ exact: true }}
+          title={of(event)}
+          className="text-ink no-underline hover:underline"
+        >
+          {of(event)}
+        </Link>
+      ),
+  }
+}
+
 /** The columns of a list with these filters. A row leads to the task that matches and needs somebody most. */
 function toColumns(search: EventSearch): readonly Column<FeedEvent>[] {
-  const reasonOf = (event: FeedEvent): string => matchingTasks(event, search)[0]?.reason ?? ''
   return [
     {
-      head: texts.events.event,
+      head: 'Event',
       cell: (event) => (
         <Link
           to="/events/$id"
@@ -27,7 +51,7 @@ function toColumns(search: EventSearch): readonly Column<FeedEvent>[] {
       ),
     },
     {
-      head: texts.events.state,
+      head: 'State',
       chars: ({ tasks, test }) =>
         (isOne(tasks) ? 11 : tasks.reduce((sum, one) => sum + markOf(one).length + 4, 0)) + (test ? 6 : 0),
       most: 32,
@@ -39,44 +63,27 @@ function toColumns(search: EventSearch): readonly Column<FeedEvent>[] {
         </span>
       ),
     },
+    linked('reason', 'hidden lg:table-cell', (event) => matchingTasks(event, search)[0]?.reason ?? ''),
+    linked('provider', 'hidden sm:table-cell', ({ provider }) => provider),
+    linked('type', 'hidden xl:table-cell', ({ type }) => type),
     {
-      head: texts.events.reason,
-      className: 'hidden lg:table-cell',
-      chars: (event) => reasonOf(event).length,
-      cell: (event) =>
-        reasonOf(event) !== '' && <FilterLink change={{ reason: reasonOf(event) }} text={reasonOf(event)} />,
-    },
-    {
-      head: texts.events.provider,
-      className: 'hidden sm:table-cell',
-      chars: ({ provider }) => provider.length,
-      cell: ({ provider }) => <FilterLink change={{ provider }} text={provider} />,
-    },
-    {
-      head: texts.events.type,
-      className: 'hidden xl:table-cell',
-      chars: ({ type }) => type.length,
-      cell: ({ type }) => <FilterLink change={{ type }} text={type} />,
-    },
-    {
-      head: texts.events.order,
+      head: 'Order',
       className: 'hidden lg:table-cell',
       chars: ({ orderId }) => orderId.length + 2,
       most: 19,
       cell: ({ orderId }) => <OrderLink orderId={orderId} />,
     },
     {
-      head: texts.events.deliveries,
+      head: 'Deliveries',
       className: 'hidden 2xl:table-cell tabular-nums',
-      chars: deliveriesOf,
-      cell: (event) => texts.events.deliveriesOf(event.deliveries, event.mismatches),
+      chars: (event) => deliveriesOf(event).length,
+      cell: deliveriesOf,
     },
-    { head: texts.events.received, chars: () => 10, cell: ({ receivedAt }) => <Ago at={receivedAt} /> },
+    { head: 'Received', chars: () => 10, cell: ({ receivedAt }) => <Ago at={receivedAt} /> },
   ]
 }
 
-const deliveriesOf = ({ deliveries, mismatches }: FeedEvent): number =>
-  texts.events.deliveriesOf(deliveries, mismatches).length
+const deliveriesOf = ({ deliveries, mismatches }: FeedEvent): string => texts.deliveriesOf(deliveries, mismatches)
 
 type Tasks = FeedEvent['tasks']
 
@@ -86,14 +93,14 @@ function isOne([one, ...others]: Tasks): boolean {
 }
 
 const markOf = ({ handler, state }: Tasks[number]): string =>
-  `${handler || texts.handlers.nobody}${state === 'done' ? '' : ` ${texts.states[state]}`}`
+  `${handler || texts.nobody}${state === 'done' ? '' : ` ${state}`}`
 
 /** The state of each handler's task, by shape and word. A state that is as it should be needs no word but for screen readers. */
 function TaskMarks({ tasks }: { readonly tasks: Tasks }) {
   if (isOne(tasks)) return tasks.map(({ id, state }) => <StateBadge key={id} state={state} />)
   return tasks.map(({ id, handler, state, reason }) => (
-    <span key={id} title={[handler, texts.states[state], reason ?? ''].join(' ')} className="flex gap-1">
-      <span className="max-w-[16ch] truncate">{handler || texts.handlers.nobody}</span>
+    <span key={id} title={[handler, state, reason ?? ''].join(' ')} className="flex gap-1">
+      <span className="max-w-[16ch] truncate">{handler || texts.nobody}</span>
       <StateBadge state={state} isWordHidden={state === 'done'} />
     </span>
   ))
@@ -101,26 +108,11 @@ function TaskMarks({ tasks }: { readonly tasks: Tasks }) {
 
 /** The table of events, one row for each, with the marks of its handlers. */
 export function EventsTable({ items, search }: { readonly items: readonly FeedEvent[]; readonly search: EventSearch }) {
-  return <DataTable caption={texts.events.table} columns={toColumns(search)} items={items} keyOf={nameOf} />
-}
-
-/** A value of a row, as a link to all events of the list with the same value. */
-function FilterLink({ change, text }: { readonly change: EventSearch; readonly text: string }) {
-  return (
-    <Link
-      to="/events"
-      search={changeFilters(change)}
-      activeOptions={{ exact: true }}
-      title={text}
-      className="text-ink no-underline hover:underline"
-    >
-      {text}
-    </Link>
-  )
+  return <DataTable caption="Events, newest first" columns={toColumns(search)} items={items} keyOf={nameOf} />
 }
 
 export function OrderLink({ orderId }: { readonly orderId: string }) {
-  if (orderId === '') return texts.frame.none
+  if (orderId === '') return texts.none
   return (
     <Link
       to="/events"

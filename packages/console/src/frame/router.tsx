@@ -18,7 +18,7 @@ const getParentRoute = () => root
 
 const routeTree = root.addChildren([
   createRoute({ getParentRoute, path: '/', component: OverviewPage, validateSearch: readPeriod }),
-  createRoute({ getParentRoute, path: '/sign-in', component: FirstPage }),
+  createRoute({ getParentRoute, path: '/sign-in', component: () => <Navigate to="/" replace /> }),
   createRoute({ getParentRoute, path: '/events', component: EventsPage, validateSearch: readEventSearch }),
   createRoute({ getParentRoute, path: '/events/$id', component: EventPage }),
   createRoute({ getParentRoute, path: '/replays', component: ReplaysPage }),
@@ -47,8 +47,4 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof pageRouter
   }
-}
-
-function FirstPage() {
-  return <Navigate to="/" replace />
 }

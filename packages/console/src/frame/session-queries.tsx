@@ -1,5 +1,5 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { refuseSession, type Session, useSession } from '../api/session.ts'
 
@@ -8,21 +8,9 @@ import { refuseSession, type Session, useSession } from '../api/session.ts'
  * answer reaches nobody else. After a refusal the page asks who is signed in now: another window may have changed that.
  */
 export function SessionQueries({ children }: { readonly children: ReactNode }) {
-  return <QueryClientProvider client={queriesOf(useSession())}>{children}</QueryClientProvider>
-}
-
-const bySession = new WeakMap<Session, QueryClient>()
-let signedOut = createQueries(null)
-
-function queriesOf(session: Session | null): QueryClient {
-  if (session === null) return signedOut
-  const known = bySession.get(session)
-  if (known !== undefined) return known
-  const queries = createQueries(session)
-  bySession.set(session, queries)
-  // The next sign-in begins without the errors of this one.
-  signedOut = createQueries(null)
-  return queries
+  const session = useSession()
+  const client = useMemo(() => createQueries(session), [session])
+  return <QueryClientProvider client={client}>{children}</QueryClientProvider>
 }
 
 function createQueries(session: Session | null): QueryClient {

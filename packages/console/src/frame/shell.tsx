@@ -4,22 +4,21 @@ import { useState } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
 import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
-import { CloseRow, Modal } from '../dialogs/modal.tsx'
+import { Modal } from '../dialogs/modal.tsx'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
-import { texts } from '../texts/texts.ts'
-import { THEMES, useTheme } from './browser.ts'
-import { areKeysActive, setKeysActive, useKeys } from './use-keys.ts'
+import { chooseTheme, readTheme, THEMES } from './browser.ts'
+import { keys, useKeys } from './use-keys.ts'
 
 /** The pages of the navigation. The letter, after a `g`, opens the page. */
 const PAGES = [
-  { to: '/', text: texts.pages.overview, letter: 'o' },
-  { to: '/events', text: texts.pages.events, letter: 'e' },
-  { to: '/refused', text: texts.pages.refused, letter: 'f' },
-  { to: '/replays', text: texts.pages.replays, letter: 's' },
-  { to: '/receipts', text: texts.pages.receipts, letter: 'c' },
-  { to: '/providers', text: texts.pages.providers, letter: 'p' },
-  { to: '/handlers', text: texts.pages.handlers, letter: 'd' },
-  { to: '/audit', text: texts.pages.audit, letter: 'a' },
+  { to: '/', text: 'Overview', letter: 'o' },
+  { to: '/events', text: 'Events', letter: 'e' },
+  { to: '/refused', text: 'Refused', letter: 'f' },
+  { to: '/replays', text: 'Replays', letter: 's' },
+  { to: '/receipts', text: 'Receipts', letter: 'c' },
+  { to: '/providers', text: 'Providers', letter: 'p' },
+  { to: '/handlers', text: 'Handlers', letter: 'd' },
+  { to: '/audit', text: 'Audit log', letter: 'a' },
 ] as const
 
 /** What surrounds each page. Without a session, it shows the sign-in and keeps the address. */
@@ -28,15 +27,15 @@ export function Shell() {
   return (
     <>
       <a href="#content" className="sr-only focus:not-sr-only">
-        {texts.frame.skip}
+        Skip to the content
       </a>
       <header className="border-b border-line">
         <div className="mx-auto flex w-full max-w-[110rem] flex-wrap items-center gap-x-4 gap-y-1 px-3 py-1">
-          <strong>{texts.product}</strong>
+          <strong>Oncehook</strong>
           {session !== null && <Pages />}
           <span className="ml-auto flex flex-wrap items-center gap-2">
             <ThemeChoice />
-            {session !== null && <SessionButtons />}
+            {session !== null && <SessionButtons session={session} />}
           </span>
         </div>
       </header>
@@ -49,7 +48,7 @@ function Pages() {
   const navigate = useNavigate()
   useKeys(Object.fromEntries(PAGES.map(({ to, letter }) => [`g ${letter}`, () => void navigate({ to })])))
   return (
-    <nav aria-label={texts.frame.navigation} className="flex flex-wrap">
+    <nav aria-label="Pages" className="flex flex-wrap">
       {PAGES.map(({ to, text }) => (
         <Link key={to} to={to} className="chip" activeOptions={{ exact: to === '/', includeSearch: false }}>
           {text}
@@ -60,17 +59,16 @@ function Pages() {
 }
 
 function ThemeChoice() {
-  const [theme, setTheme] = useTheme()
   return (
     <select
-      aria-label={texts.frame.theme}
+      aria-label="Theme"
       className="input"
-      value={theme}
-      onChange={({ target }) => setTheme(THEMES.find((one) => one === target.value) ?? 'system')}
+      defaultValue={readTheme()}
+      onChange={({ target }) => chooseTheme(target.value)}
     >
-      {THEMES.map((one) => (
-        <option key={one} value={one}>
-          {texts.frame.themes[one]}
+      {THEMES.map((theme) => (
+        <option key={theme} value={theme}>
+          Theme: {theme}
         </option>
       ))}
     </select>
@@ -79,13 +77,12 @@ function ThemeChoice() {
 
 const END_MS = 5_000
 
-function SessionButtons() {
+function SessionButtons({ session }: { readonly session: Session }) {
   const [areKeysShown, setKeysShown] = useState(false)
-  const session = useSession()
   // The page forgets the session in any case. Only the gateway can end it and remove its cookie.
   const ending = useMutation({
     networkMode: 'always',
-    mutationFn: (_: Session | null) => operator.signIn.end.mutate({}, { signal: AbortSignal.timeout(END_MS) }),
+    mutationFn: (_: Session) => operator.signIn.end.mutate({}, { signal: AbortSignal.timeout(END_MS) }),
     onSettled(_, error, ended) {
       if (currentSession() !== ended) return
       const isConfirmed = error === null || codeOf(error) === 'unauthenticated'
@@ -96,29 +93,40 @@ function SessionButtons() {
   return (
     <>
       <button type="button" className="button" onClick={() => setKeysShown(true)}>
-        {texts.frame.keys} <kbd>?</kbd>
+        Keys <kbd>?</kbd>
       </button>
       <Link to="/sessions" className="chip">
-        {texts.pages.sessions}
+        Sessions
       </Link>
       <button type="button" className="button" disabled={ending.isPending} onClick={() => ending.mutate(session)}>
-        {texts.frame.signOut} <span className="max-sm:hidden">{session?.operator}</span>
+        Sign out <span className="max-sm:hidden">{session.operator}</span>
       </button>
       {areKeysShown && <KeysDialog onClose={() => setKeysShown(false)} />}
     </>
   )
 }
 
+const KEYS = [
+  ['?', 'show the keys'],
+  ['/', 'go to the search box'],
+  ['j', 'next row'],
+  ['k', 'previous row'],
+  ['Enter', 'open the row'],
+  ['Esc', 'close a dialog'],
+  ['r', 'replay what is shown'],
+  ['c', 'close the dead event that is shown'],
+  ...PAGES.map(({ letter, text }) => [`g ${letter}`, `go to ${text}`]),
+]
+
 /** Shows the keys, and can switch them off for people whose software needs the same keys. */
 function KeysDialog({ onClose }: { readonly onClose: () => void }) {
-  const [isActive, setIsActive] = useState(areKeysActive)
   return (
-    <Modal title={texts.keys.title} onClose={onClose}>
+    <Modal title="Keys" onClose={onClose}>
       <dl className="grid grid-cols-[5rem_1fr] gap-y-1">
-        {Object.entries(texts.keys.list).map(([key, meaning]) => (
+        {KEYS.map(([key, meaning]) => (
           <div key={key} className="contents">
             <dt>
-              <kbd className="font-mono">{key}</kbd>
+              <kbd>{key}</kbd>
             </dt>
             <dd>{meaning}</dd>
           </div>
@@ -127,15 +135,13 @@ function KeysDialog({ onClose }: { readonly onClose: () => void }) {
       <label className="mt-3 flex items-center gap-2">
         <input
           type="checkbox"
-          checked={isActive}
+          defaultChecked={keys.areActive}
           onChange={({ target }) => {
-            setKeysActive(target.checked)
-            setIsActive(target.checked)
+            keys.areActive = target.checked
           }}
         />
-        {texts.keys.active}
+        Use these keys
       </label>
-      <CloseRow onClose={onClose} />
     </Modal>
   )
 }

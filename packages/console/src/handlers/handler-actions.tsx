@@ -2,114 +2,98 @@
 
 import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
-import { useMayDo } from '../api/session.ts'
 import { PauseControl } from '../dialogs/pause-control.tsx'
-import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
+import { ActionButton } from '../dialogs/reason-dialog.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
 import { CountedReplayDialog } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
 import type { ListedHandler } from './use-handlers.tsx'
 
-/** Whether an operator has paused a handler, who and why, and the button that pauses or resumes it. */
-export function HandlerPause({ handler: { name, paused, pending } }: { readonly handler: ListedHandler }) {
+export function HandlerPause({ handler: { name: handler, paused, pending } }: { readonly handler: ListedHandler }) {
   return (
     <PauseControl
       kind="handlers"
-      name={name}
+      name={handler}
       paused={paused}
-      waiting={texts.handlers.waiting(pending)}
-      pause={(reason) => operator.handlers.pause.mutate({ handler: name, reason })}
-      resume={(reason) => operator.handlers.resume.mutate({ handler: name, reason })}
+      waiting={pending}
+      pauseHint="Its tasks are still stored, and wait until somebody resumes it. Other handlers continue."
+      pause={(reason) => operator.handlers.pause.mutate({ handler, reason })}
+      resume={(reason) => operator.handlers.resume.mutate({ handler, reason })}
     />
   )
 }
 
-const DAY_MS = 86_400_000
-const ALL = '0'
-
 /** The button that gives a handler the events that were stored before. */
 export function BackfillButton({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false)
-  const why = useMayDo('operate') ? null : texts.why.operate
   return (
     <>
-      <GuardedButton text={texts.handlers.backfill} why={why} onClick={() => setOpen(true)} />
+      <GuardedButton text="Backfill…" onClick={() => setOpen(true)} />
       {isOpen && <BackfillDialog handler={name} onClose={() => setOpen(false)} />}
     </>
   )
 }
 
+const DAY_MS = 86_400_000
+const ALL = '0'
+/** By their days. */
+const SPANS = { [ALL]: 'Any time', 1: 'Last 24 hours', 7: 'Last 7 days', 30: 'Last 30 days' }
+
 /** Counts the stored events that a handler may want, and gives it a task of each from a chosen time on. */
 function BackfillDialog({ handler, onClose }: { readonly handler: string; readonly onClose: () => void }) {
-  const [from, setFrom] = useState<string | null>(null)
-  const { backfillTitle, backfillCounted, backfillZero, backfillSubmit } = texts.handlers
-  const filter = from === null ? {} : { from }
+  const [days, setDays] = useState(ALL)
+  const [openedAt] = useState(Date.now)
+  const filter = days === ALL ? {} : { from: new Date(openedAt - Number(days) * DAY_MS).toISOString() }
   return (
     <CountedReplayDialog
-      title={backfillTitle(handler)}
-      selection={['backfill', handler, from]}
+      title={`Give stored events to ${handler}`}
+      selection={['backfill', handler, filter]}
       ask={(how) => operator.handlers.backfill.mutate({ handler, filter, ...how })}
-      describe={(count) => (count === 0 ? backfillZero : backfillCounted(count))}
-      submit={backfillSubmit}
+      describe={(count) =>
+        count === 0
+          ? 'It wants no stored event of this time.'
+          : `${texts.plural(count, 'stored record', 'stored records')} will be examined, one for each event and handler that has it. Events that it wants become tasks, unless it has one already.`
+      }
+      submit={(count) => `Examine ${texts.plural(count, 'event', 'events')}`}
       onClose={onClose}
     >
-      <SpanField onChoose={setFrom} />
+      <label className="my-3 block">
+        <span className="block font-semibold">Received</span>
+        <select className="input" value={days} onChange={({ target }) => setDays(target.value)}>
+          {Object.entries(SPANS).map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
     </CountedReplayDialog>
-  )
-}
-
-/** How far back the stored events go. */
-function SpanField({ onChoose }: { readonly onChoose: (from: string | null) => void }) {
-  return (
-    <label className="my-3 block">
-      <span className="block font-semibold">{texts.events.time}</span>
-      <select
-        className="input"
-        defaultValue={ALL}
-        onChange={({ target: { value } }) =>
-          onChoose(value === ALL ? null : new Date(Date.now() - Number(value) * DAY_MS).toISOString())
-        }
-      >
-        {Object.entries(texts.handlers.backfillSpans).map(([days, text]) => (
-          <option key={days} value={days}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   )
 }
 
 /** The button that settles all tasks of a handler that was removed from the setting. */
 export function DiscardButton(props: { readonly handler: string; readonly onDiscarded: (said: string) => void }) {
   const { handler, onDiscarded } = props
-  const [isOpen, setOpen] = useState(false)
-  const why = useMayDo('operate') ? null : texts.why.operate
-  const { discard, discardTitle, discardHint: hint, discardSubmit: submit, discarded } = texts.handlers
+  // One call takes some seconds at most.
   const act = async (reason: string): Promise<void> => {
-    const { count, held } = await discardAll(handler, reason)
-    onDiscarded(discarded(handler, count, held))
+    for (let count = 0; ; ) {
+      const { discarded, more, held } = await operator.handlers.discard.mutate({ handler, reason })
+      count += discarded
+      if (more) continue
+      const rest = held === 0 ? '' : ` A process holds ${held} more: discard again when their claims have ended.`
+      return onDiscarded(`Discarded ${texts.plural(count, 'task', 'tasks')} of ${handler}.${rest}`)
+    }
   }
   return (
-    <>
-      <GuardedButton text={discard} why={why} onClick={() => setOpen(true)} />
-      {isOpen && (
-        <ReasonDialog
-          action={{ title: discardTitle(handler), hint, submit, act }}
-          changes={['handlers', 'overview', 'events']}
-          onClose={() => setOpen(false)}
-        />
-      )}
-    </>
+    <ActionButton
+      text="Discard its tasks…"
+      action={{
+        title: `Discard the tasks of ${handler}`,
+        hint: 'Its pending and dead tasks become unhandled and are never sent. First make sure that no gateway has the handler in its setting.',
+        submit: 'Discard the tasks',
+        act,
+      }}
+      changes={['handlers', 'overview', 'events']}
+    />
   )
-}
-
-/** Repeats the call until no task is left: one call takes some seconds at most. */
-async function discardAll(handler: string, reason: string): Promise<{ readonly count: number; readonly held: number }> {
-  let count = 0
-  for (;;) {
-    const { discarded, more, held } = await operator.handlers.discard.mutate({ handler, reason })
-    count += discarded
-    if (!more) return { count, held }
-  }
 }

@@ -3,14 +3,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
 import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
-import { texts } from '../texts/texts.ts'
 
 export type ListedHandler = Answers['handlers']['list'][number]
 
 // Counting the tasks costs the gateway two searches of an index, which a long backlog makes slow.
 const REFRESH_MS = 30_000
 
-/** The handlers, kept up to date for every component that shows them. The list is empty if none can be configured. */
+/** The list is empty if none can be configured. */
 export function useHandlers(refreshMs = REFRESH_MS) {
   return useQuery({
     queryKey: ['handlers'],
@@ -24,17 +23,10 @@ export function isConfigured(handler: string): boolean {
   return handler !== 'fulfilment' && handler !== ''
 }
 
-/** The filter for a handler: each that is listed. Nothing without handlers. */
-export function HandlerFilter({ chosen, onChoose }: FilterValue) {
+/** The filter for a handler. Nothing without handlers. */
+export function HandlerFilter(filter: FilterValue) {
   const { data = [] } = useHandlers()
-  if (data.length === 0 && chosen === undefined) return null
-  return (
-    <ChipChoice
-      label={texts.handlers.handler}
-      any={texts.handlers.any}
-      chosen={chosen}
-      options={data.map(({ name }) => [name, name])}
-      onChoose={onChoose}
-    />
-  )
+  if (data.length === 0 && filter.chosen === undefined) return null
+  const options = data.map(({ name }) => [name, name] as const)
+  return <ChipChoice label="Handler" any="All handlers" options={options} {...filter} />
 }

@@ -9,19 +9,19 @@ const Pictures = lazy(() => import('./pictures.tsx').then(({ Pictures: component
 
 /** The first page: what needs somebody, and four pictures of the last hour, day or week. */
 export function OverviewPage() {
-  const period = usePeriod()
+  const period = useSearch({ from: '/', select: (search) => readPeriod({ ...search }).period ?? 'hour' })
   return (
-    <PageFrame title={texts.pages.overview}>
+    <PageFrame title="Overview">
       <div className="grid gap-x-8 gap-y-5 xl:grid-cols-[minmax(0,1fr)_24rem]">
         <NeedsYou />
         <section aria-labelledby="pictures" className="min-w-0 xl:order-first">
           <div className="mb-2 flex flex-wrap items-center justify-between gap-2">
             <h2 id="pictures" className="text-base font-semibold">
-              {texts.pictures.title[period]}
+              The last {period}
             </h2>
             <PeriodChoice chosen={period} />
           </div>
-          <Suspense fallback={<p role="status">{texts.frame.loading}</p>}>
+          <Suspense fallback={<p role="status">{texts.loading}</p>}>
             <Pictures period={period} />
           </Suspense>
         </section>
@@ -34,25 +34,20 @@ function PeriodChoice({ chosen }: { readonly chosen: Period }) {
   const navigate = useNavigate()
   return (
     <fieldset className="flex gap-1">
-      <legend className="sr-only">{texts.pictures.period}</legend>
+      <legend className="sr-only">Time of the pictures</legend>
       {PERIODS.map((period) => (
         <button
           key={period}
           type="button"
-          className="chip"
+          className="chip capitalize"
           aria-current={period === chosen ? 'true' : undefined}
           onClick={() => void navigate({ to: '/', search: { period } })}
         >
-          {texts.pictures.periods[period]}
+          {period}
         </button>
       ))}
     </fieldset>
   )
-}
-
-/** The period of the address. */
-function usePeriod(): Period {
-  return useSearch({ from: '/', select: (search) => readPeriod({ ...search }).period ?? 'hour' })
 }
 
 /** Reads the period of an address; none if there is no such period. */

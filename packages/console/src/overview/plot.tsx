@@ -35,10 +35,8 @@ export function Plot(props: PlotProps) {
   const all = below === undefined ? series : [...series, below]
   const isEmpty = all.every(({ values }) => values.every((value) => value === null || (value === 0 && !props.borders)))
   const steps = all[0]?.values.length ?? 0
-  const newest = Array.from({ length: steps }, (_, at) => at).findLast((at) =>
-    all.some(({ values }) => values[at] !== null),
-  )
-  const shown = step ?? (all.some(({ sum }) => sum) ? null : (newest ?? null))
+  const newest = all[0]?.values.findLastIndex((_, at) => all.some(({ values }) => values[at] !== null)) ?? null
+  const shown = step ?? (all.some(({ sum }) => sum) ? null : newest)
   const follow = (event: PointerEvent): void => {
     const { left, width } = event.currentTarget.getBoundingClientRect()
     setStep(Math.min(steps - 1, Math.max(0, Math.floor(((event.clientX - left) / width) * steps))))
@@ -52,7 +50,7 @@ export function Plot(props: PlotProps) {
             <span className="ml-2 font-normal text-quiet tabular-nums">{texts.time.short(timeOf(props, shown))}</span>
           )}
         </h3>
-        {!isEmpty && <Legend all={all} step={shown} borders={props.borders} />}
+        {!isEmpty && <Legend {...props} series={all} step={shown} />}
       </figcaption>
       {isEmpty ? (
         <p className="mt-1 flex h-24 items-center justify-center md:h-60 border-y border-line text-quiet">{empty}</p>
@@ -74,19 +72,14 @@ function timeOf({ from, stepSeconds }: PlotProps, step: number): Date {
   return new Date(from + step * stepSeconds * 1_000)
 }
 
-function Legend(props: {
-  readonly all: readonly Series[]
-  readonly step: number | null
-  readonly borders: readonly number[] | undefined
-}) {
-  const { all, step, borders } = props
+function Legend({ series, step, borders }: PlotProps & { readonly step: number | null }) {
   const show = (value: number | null | undefined): string => {
-    if (value === null || value === undefined) return texts.frame.none
-    return borders === undefined ? texts.number(value) : texts.pictures.within(borders[value], borders.at(-1))
+    if (value === null || value === undefined) return texts.none
+    return borders === undefined ? texts.number(value) : within(borders[value], borders.at(-1))
   }
   return (
     <ul className="flex min-h-12 flex-wrap content-start gap-x-4">
-      {all.map(({ name, fill, values }) => (
+      {series.map(({ name, fill, values }) => (
         <li key={name} className="flex items-center gap-1.5 wrap-anywhere">
           <svg aria-hidden="true" className="size-2.5 shrink-0">
             <rect className={fill} width="100%" height="100%" />
@@ -101,15 +94,18 @@ function Legend(props: {
   )
 }
 
-function sumOf(values: Series['values']): number {
-  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
+function within(seconds: number | undefined, last: number | undefined): string {
+  if (seconds === undefined) return `over ${last} s`
+  return seconds < 1 ? `${seconds * 1_000} ms` : `${seconds} s`
 }
+
+const sumOf = (values: Series['values']): number => values.reduce<number>((sum, value) => sum + (value ?? 0), 0)
 
 /** How high the bars are at most, above and below the line. */
 function heightsOf({ series, below, borders }: PlotProps): readonly [above: number, below: number] {
   if (borders !== undefined) return [borders.length + 1, 0]
-  const steps = series[0]?.values.map((_, step) => series.reduce((sum, { values }) => sum + (values[step] ?? 0), 0))
-  return [Math.max(1, ...(steps ?? [])), Math.max(0, ...(below?.values ?? []).map((value) => value ?? 0))]
+  const sums = series[0]?.values.map((_, step) => sumOf(series.map(({ values }) => values[step] ?? null))) ?? []
+  return [Math.max(1, ...sums), Math.max(0, ...(below?.values ?? []).map((value) => value ?? 0))]
 }
 
 const HIGH = 100
@@ -122,10 +118,9 @@ function Bars(props: PlotProps & { readonly step: number | null }) {
   const [above, hanging] = heightsOf(props)
   const scale = (HIGH - 2 * LEAST) / (above + hanging)
   const line = LEAST + above * scale
-  const steps = series[0]?.values.length ?? 0
-  const bottoms = Array.from({ length: steps }, () => 0)
-  const heightOf = (value: number | null | undefined): number => {
-    if (value === null || value === undefined) return 0
+  const bottoms = series[0]?.values.map(() => 0) ?? []
+  const heightOf = (value: number | null): number => {
+    if (value === null) return 0
     return borders === undefined ? value && Math.max(LEAST, value * scale) : (value + 1) * scale
   }
   const bar = (at: number, y: number, height: number): string =>
@@ -144,7 +139,7 @@ function Bars(props: PlotProps & { readonly step: number | null }) {
       role="img"
       aria-label={props.title}
       className="h-full w-full"
-      viewBox={`0 0 ${steps * WIDE} ${HIGH}`}
+      viewBox={`0 0 ${bottoms.length * WIDE} ${HIGH}`}
       preserveAspectRatio="none"
     >
       {step !== null && <rect className="fill-line" x={step * WIDE} width={WIDE} height={HIGH} />}
@@ -152,7 +147,7 @@ function Bars(props: PlotProps & { readonly step: number | null }) {
       {below !== undefined && (
         <path className={below.fill} d={below.values.map((value, at) => bar(at, line, heightOf(value))).join('')} />
       )}
-      <line className="stroke-edge" x2={steps * WIDE} y1={line} y2={line} vectorEffect="non-scaling-stroke" />
+      <line className="stroke-edge" x2={bottoms.length * WIDE} y1={line} y2={line} vectorEffect="non-scaling-stroke" />
     </svg>
   )
 }
@@ -161,14 +156,13 @@ function Bars(props: PlotProps & { readonly step: number | null }) {
 function Scale(props: PlotProps) {
   const [above, hanging] = heightsOf(props)
   const { borders } = props
-  const marks =
+  const marks: readonly (readonly [at: number, text: string])[] =
     borders === undefined
-      ? [[0, above], ...(hanging === 0 ? [[100, 0]] : [[100, hanging]])].map(
-          ([at = 0, value = 0]) => [at, texts.number(value)] as const,
-        )
-      : [1, 4, 7, 10].map(
-          (place) => [100 - ((place + 1) / above) * 96 - 2, texts.pictures.within(borders[place], 0)] as const,
-        )
+      ? [
+          [0, texts.number(above)],
+          [100, texts.number(hanging)],
+        ]
+      : [1, 4, 7, 10].map((place) => [100 - ((place + 1) / above) * 96 - 2, within(borders[place], 0)])
   return (
     <div aria-hidden="true" className="relative w-14 text-right whitespace-nowrap text-quiet tabular-nums">
       {marks.map(([at, text]) => (

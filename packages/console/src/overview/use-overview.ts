@@ -4,12 +4,9 @@ import { useQuery } from '@tanstack/react-query'
 import { operator } from '../api/operator-client.ts'
 
 const REFRESH_MS = 5_000
-// Counting the events of the providers costs the gateway up to a second.
-const HEALTH_REFRESH_MS = 30_000
 // A gateway stores a minute at its end.
 const MINUTES_REFRESH_MS = 15_000
 
-/** The times that the pictures can show. */
 export const PERIODS = ['hour', 'day', 'week'] as const
 
 export type Period = (typeof PERIODS)[number]
@@ -24,13 +21,5 @@ export function useMinutes(period: Period) {
     queryKey: ['minutes', period],
     queryFn: () => operator.minutes.query({ period }),
     refetchInterval: MINUTES_REFRESH_MS,
-  })
-}
-
-export function useProviderHealth() {
-  return useQuery({
-    queryKey: ['providers', 'health'],
-    queryFn: () => operator.providers.health.query(),
-    refetchInterval: HEALTH_REFRESH_MS,
   })
 }

@@ -1,20 +1,27 @@
-// Buttons that cannot always be pressed. They keep the focus, and say why.
+// Buttons that cannot always be pressed. They keep the focus, so that keyboard users also find the reason.
 
 import { type ReactNode, useId, useState } from 'react'
+import { useMayDo } from '../api/session.ts'
+import { useKeys } from '../frame/use-keys.ts'
 import { texts } from '../texts/texts.ts'
 
-/**
- * A button that says why it is disabled. If `why` is null, it is enabled. It keeps the focus when that changes, so that
- * keyboard users also find the reason.
- */
-export function GuardedButton(props: {
+export interface GuardedButtonProps {
   readonly text: string
-  readonly why: string | null
-  readonly onClick: () => void
+  /** Why it cannot be pressed now. */
+  readonly why?: string | null
+  /** The role that it needs. */
+  readonly needs?: 'operate' | 'orders'
+  /** The key that presses it. */
+  readonly letter?: string
   readonly isMain?: boolean
-}) {
-  const { text, why, onClick, isMain = false } = props
+}
+
+/** A button for a role, which says why it is disabled. */
+export function GuardedButton(props: GuardedButtonProps & { readonly onClick: () => void }) {
+  const { text, needs = 'operate', letter, isMain = false, onClick } = props
   const id = useId()
+  const why = useMayDo(needs) ? (props.why ?? null) : texts.why[needs]
+  useKeys(letter !== undefined && why === null ? { [letter]: onClick } : {})
   const guard = why === null ? { onClick } : { 'aria-disabled': true, 'aria-describedby': id, title: why }
   return (
     <span>
@@ -30,18 +37,15 @@ export function GuardedButton(props: {
   )
 }
 
-/** A button that does nothing while it is busy, and keeps the focus meanwhile. */
+/** A button that does nothing while it is busy. */
 export function BusyButton(props: {
   readonly isBusy: boolean
   readonly onClick: () => void
   readonly children: ReactNode
 }) {
   const { isBusy, onClick, children } = props
-  const press = (): void => {
-    if (!isBusy) onClick()
-  }
   return (
-    <button type="button" className="button" aria-disabled={isBusy} onClick={press}>
+    <button type="button" className="button" aria-disabled={isBusy} onClick={isBusy ? undefined : onClick}>
       {children}
     </button>
   )
@@ -54,7 +58,7 @@ export function CopyButton({ text, name }: { readonly text: string; readonly nam
   const copy = (): void => void navigator.clipboard.writeText(text).then(() => setCopied(text))
   return (
     <button type="button" className="button" onClick={copy}>
-      {name} {copied === text && <span role="status">{texts.frame.copied}</span>}
+      {name} {copied === text && <span role="status">✓ copied</span>}
     </button>
   )
 }

@@ -1,7 +1,3 @@
-// Filters with one of several values: as a select field, or as buttons.
-
-import { useId } from 'react'
-
 export interface FilterValue {
   readonly chosen: string | undefined
   readonly onChoose: (value: string | undefined) => void
@@ -13,40 +9,38 @@ interface FilterChoices extends FilterValue {
   readonly options: readonly (readonly [value: string, text: string])[]
 }
 
+/** The values, and the chosen one even if it is not among them. */
+function optionsOf({ options, chosen }: FilterChoices): FilterChoices['options'] {
+  const isKnown = chosen === undefined || options.some(([value]) => value === chosen)
+  return isKnown ? options : [...options, [chosen, chosen]]
+}
+
 /** A select field whose value becomes a filter. */
 export function Choice(props: FilterChoices) {
-  const id = useId()
+  const { label, any, chosen = '', onChoose } = props
   return (
-    <p className="flex flex-col">
-      <label htmlFor={id} className="sr-only">
-        {props.label}
-      </label>
-      <select
-        id={id}
-        className="input max-w-56"
-        value={props.chosen ?? ''}
-        onChange={({ target }) => props.onChoose(target.value === '' ? undefined : target.value)}
-      >
-        <option value="">{props.any}</option>
-        {props.options.map(([value, text]) => (
-          <option key={value} value={value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </p>
+    <select
+      aria-label={label}
+      className="input max-w-56"
+      value={chosen}
+      onChange={({ target }) => onChoose(target.value || undefined)}
+    >
+      {[['', any] as const, ...optionsOf(props)].map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
   )
 }
 
-/** A filter with a button for each value, for any value, and for the chosen one even if it is not among the values. */
+/** A filter with a button for each value, and for any value. */
 export function ChipChoice(props: FilterChoices) {
   const { label, any, chosen, onChoose } = props
-  const isKnown = chosen === undefined || props.options.some(([value]) => value === chosen)
-  const options = isKnown ? props.options : [...props.options, [chosen, chosen] as const]
   return (
     <fieldset className="-m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
       <legend className="sr-only">{label}</legend>
-      {[[undefined, any] as const, ...options].map(([value, text]) => (
+      {[[undefined, any] as const, ...optionsOf(props)].map(([value, text]) => (
         <button
           key={value ?? ''}
           type="button"

@@ -1,10 +1,11 @@
-// A long table. Only the rows near the visible part are in the document, and the keys j and k move between all of them.
+// A long table. Only the rows near the visible part are in the document, all of the same height. The keys j and k move between
+// the first links of all rows.
 
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useKeys } from '../frame/use-keys.ts'
 
-/** A column: its head, its cell, and the width below which it is hidden. */
+/** A column. A text as its cell is also the tooltip, as it may be cut. */
 export interface Column<Item> {
   readonly head: string
   readonly cell: (item: Item) => ReactNode
@@ -15,7 +16,6 @@ export interface Column<Item> {
   readonly most?: number
 }
 
-/** What a table shows. The keys j and k move between the first links of its rows. */
 export interface DataTableProps<Item> {
   readonly caption: string
   readonly columns: readonly Column<Item>[]
@@ -26,7 +26,6 @@ export interface DataTableProps<Item> {
 const ROW_PX = 34
 const BEYOND_THE_WINDOW = 15
 
-/** A table that renders only the rows near the visible part. All rows have the same height. */
 export function DataTable<Item>({ caption, columns, items, keyOf }: DataTableProps<Item>) {
   const body = useRef<HTMLTableSectionElement>(null)
   const [top, setTop] = useState(0)
@@ -35,12 +34,8 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
     estimateSize: () => ROW_PX,
     overscan: BEYOND_THE_WINDOW,
     scrollMargin: top,
-    getItemKey: (index) => {
-      const item = items[index]
-      return item === undefined ? index : keyOf(item)
-    },
   })
-  useRowKeys({ body, count: items.length, scrollTo: (index) => virtualizer.scrollToIndex(index) })
+  useRowKeys(body, items.length, (index) => virtualizer.scrollToIndex(index))
   const shown = virtualizer.getVirtualItems()
   const before = (shown[0]?.start ?? top) - top
   const after = virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? top) - top)
@@ -66,9 +61,21 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
       </thead>
       <Space height={before} />
       <tbody ref={body}>
-        {shown.map(({ index, key }) => {
+        {shown.map(({ index }) => {
           const item = items[index]
-          return item === undefined ? null : <DataRow key={key} item={item} index={index} columns={columns} />
+          if (item === undefined) return null
+          return (
+            <tr
+              key={keyOf(item)}
+              data-row={index}
+              aria-rowindex={index + 2}
+              className="h-[34px] border-b border-line focus-within:bg-raised hover:bg-raised"
+            >
+              {columns.map(({ head, cell, className }) => (
+                <DataCell key={head} content={cell(item)} className={className} />
+              ))}
+            </tr>
+          )
         })}
       </tbody>
       <Space height={after} />
@@ -85,24 +92,17 @@ function widthOf<Item>({ head, chars, most = MOST_CHARS }: Column<Item>, items: 
   return `min(${Math.min(longest, most)}ch + 1.25rem, 38vw)`
 }
 
-function DataRow<Item>(props: {
-  readonly item: Item
-  readonly index: number
-  readonly columns: readonly Column<Item>[]
+function DataCell({
+  content,
+  className = '',
+}: {
+  readonly content: ReactNode
+  readonly className?: string | undefined
 }) {
-  const { item, index, columns } = props
   return (
-    <tr
-      data-row={index}
-      aria-rowindex={index + 2}
-      className="h-[34px] border-b border-line focus-within:bg-raised hover:bg-raised"
-    >
-      {columns.map(({ head, cell, className = '' }) => (
-        <td key={head} className={`truncate px-2 ${className}`}>
-          {cell(item)}
-        </td>
-      ))}
-    </tr>
+    <td title={typeof content === 'string' ? content : undefined} className={`truncate px-2 ${className}`}>
+      {content}
+    </td>
   )
 }
 
@@ -118,15 +118,15 @@ function Space({ height }: { readonly height: number }) {
   )
 }
 
-interface RowKeys {
-  readonly body: { readonly current: HTMLTableSectionElement | null }
-  readonly count: number
-  /** Brings a row into the document and into the window. */
-  readonly scrollTo: (index: number) => void
-}
-
-/** The keys j and k: they move the focus to the first link of the next or the previous row. */
-function useRowKeys({ body, count, scrollTo }: RowKeys): void {
+/**
+ * The keys j and k: they move the focus to the first link of the next or the previous row. `scrollTo` brings a row into the
+ * document and into the window.
+ */
+function useRowKeys(
+  body: { readonly current: HTMLTableSectionElement | null },
+  count: number,
+  scrollTo: (index: number) => void,
+): void {
   const wanted = useRef<number | null>(null)
   const focusWanted = (): void => {
     if (wanted.current === null) return

@@ -14,7 +14,7 @@ export function HintedField({ label, hint, ...input }: HintedFieldProps) {
       <label htmlFor={id} className="block font-semibold">
         {label}
       </label>
-      <input id={id} aria-describedby={`${id}-hint`} {...input} />{' '}
+      <input id={id} aria-describedby={`${id}-hint`} autoComplete="off" className="input w-full" {...input} />{' '}
       <span id={`${id}-hint`} className="text-quiet">
         {hint}
       </span>

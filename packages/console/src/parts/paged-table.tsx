@@ -1,22 +1,13 @@
-// A list of the operator API, read page by page, as a table.
-
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { texts } from '../texts/texts.ts'
+import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { BusyButton } from './buttons.tsx'
 import { DataTable, type DataTableProps } from './data-table.tsx'
-import { QueryProblem } from './problem-notice.tsx'
-import { EmptyNotice, Loading } from './section.tsx'
+import { Read } from './section.tsx'
 
-/** The input for a page: its size, and where it starts unless it is the first. */
-interface PageRequest {
-  readonly limit: number
-  readonly after?: string
-}
-
-/** A list: its key in the cache, and the call that reads one of its pages. */
+/** A list: its key in the cache, and the call that reads one of its pages, which starts `after` unless it is the first. */
 interface Pages<Page> {
   readonly key: readonly unknown[]
-  readonly read: (page: PageRequest) => Promise<Page>
+  readonly read: (page: { readonly limit: number; readonly after?: string }) => Promise<Page>
   /** Milliseconds after which the list is read again. Without it, only on request. */
   readonly refreshMs?: number
 }
@@ -33,46 +24,25 @@ export function usePages<Page extends { readonly next: string | null }>({ key, r
   })
 }
 
-export interface EmptyTexts {
-  readonly emptyTitle: string
-  readonly emptyHint: string
-  readonly emptyCommand?: string
-}
-
-interface PagedQuery<Item> {
-  readonly data: { readonly pages: readonly { readonly items: readonly Item[] }[] } | undefined
-  readonly error: Error | null
-  readonly hasNextPage: boolean
-  readonly isFetchingNextPage: boolean
-  readonly fetchNextPage: () => Promise<unknown>
-  readonly refetch: () => Promise<unknown>
-}
-
 interface PagedTableProps<Item> extends Omit<DataTableProps<Item>, 'items'> {
-  readonly query: PagedQuery<Item>
-  readonly empty: EmptyTexts | null
+  readonly query: UseInfiniteQueryResult<InfiniteData<{ readonly items: readonly Item[] }>>
+  /** What stands instead of the table without rows. */
+  readonly empty: ReactNode
 }
 
 /** A list of the operator API: what went wrong, its rows, and the button for more of them if there are more. */
 export function PagedTable<Item>({ query, empty, ...table }: PagedTableProps<Item>) {
-  const items = query.data?.pages.flatMap((page) => page.items)
+  const show = (items: readonly Item[]) => (items.length === 0 ? empty : <DataTable {...table} items={items} />)
   return (
     <>
-      <QueryProblem error={query.error} retry={() => void query.refetch()} />
-      {items === undefined && query.error === null && <Loading />}
-      {items !== undefined && items.length > 0 && <DataTable {...table} items={items} />}
-      {items?.length === 0 && empty !== null && <Empty {...empty} />}
+      <Read query={query}>{({ pages }) => show(pages.flatMap((page) => page.items))}</Read>
       {query.hasNextPage && (
         <p className="py-3 text-center">
           <BusyButton isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            {texts.frame.more}
+            Load more
           </BusyButton>
         </p>
       )}
     </>
   )
-}
-
-function Empty({ emptyTitle, emptyHint, emptyCommand }: EmptyTexts) {
-  return <EmptyNotice title={emptyTitle} hint={emptyHint} {...(emptyCommand && { command: emptyCommand })} />
 }

@@ -1,8 +1,5 @@
-// What went wrong, for a call and for a part of the page.
-
 import type { ReactNode } from 'react'
 import { codeOf, describeProblem } from '../api/describe-problem.ts'
-import { texts } from '../texts/texts.ts'
 
 /** Says what went wrong, what to do next, and the id of the request. */
 export function ProblemNotice(props: {
@@ -15,20 +12,20 @@ export function ProblemNotice(props: {
   return (
     <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
       <p>
-        <strong className="text-bad">{texts.problem.sentence(message)}</strong> <span>{next}</span> {children}
+        <strong className="text-bad">{/[.!?]$/.test(message) ? message : `${message}.`}</strong> <span>{next}</span>{' '}
+        {children}
       </p>
       <p className="text-quiet">
-        <code className="font-mono">{code}</code>
+        <code>{code}</code>
         {requestId !== null && (
           <>
-            {' · '}
-            {texts.problem.requestId} <code className="font-mono break-all">{requestId}</code>
+            {' · '}Request <code className="break-all">{requestId}</code>
           </>
         )}
       </p>
       {retry !== undefined && (
         <button type="button" className="button mt-1" onClick={retry}>
-          {texts.problem.retry}
+          Try again
         </button>
       )}
     </div>

@@ -1,8 +1,7 @@
-// The parts of a page: a heading with content, names with values, the notice of an empty list, and what stands there meanwhile.
-
 import type { ReactNode } from 'react'
 import { texts } from '../texts/texts.ts'
 import { CopyButton } from './buttons.tsx'
+import { QueryProblem } from './problem-notice.tsx'
 
 export function Section({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
@@ -13,10 +12,13 @@ export function Section({ title, children }: { readonly title: string; readonly 
   )
 }
 
-/** Names with their values, in as many columns as fit. Values that are null are omitted. */
-export function Facts({ items }: { readonly items: readonly (readonly [name: string, value: ReactNode])[] }) {
+type NamedValue = readonly [name: string, value: ReactNode]
+
+/** Names with their values, in as many columns as fit, or in one. Values that are null are omitted. */
+export function Facts(props: { readonly items: readonly NamedValue[]; readonly hasOneColumn?: boolean }) {
+  const { items, hasOneColumn = false } = props
   return (
-    <dl className="grid gap-x-6 gap-y-1 sm:grid-cols-2 lg:grid-cols-3">
+    <dl className={`grid gap-x-6 gap-y-1 ${hasOneColumn ? '' : 'sm:grid-cols-2 lg:grid-cols-3'}`}>
       {items
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
@@ -29,6 +31,15 @@ export function Facts({ items }: { readonly items: readonly (readonly [name: str
   )
 }
 
+/** A name with its value, in a row of others. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <span>
+      <span className="text-quiet">{name}</span> {children}
+    </span>
+  )
+}
+
 /** What a list would show, and the next step, with a command if there is one. */
 export function EmptyNotice(props: { readonly title: string; readonly hint: string; readonly command?: string }) {
   const { title, hint, command } = props
@@ -38,21 +49,39 @@ export function EmptyNotice(props: { readonly title: string; readonly hint: stri
       <p className="mt-1 text-quiet">{hint}</p>
       {command !== undefined && (
         <p className="mt-3 flex flex-wrap items-center justify-center gap-2">
-          <code className="rounded bg-raised px-3 py-1.5 font-mono">{command}</code>
-          <CopyButton text={command} name={texts.frame.copy} />
+          <code className="rounded bg-raised px-3 py-1.5">{command}</code>
+          <CopyButton text={command} name="Copy" />
         </p>
       )}
     </div>
   )
 }
 
+/** What a query has read; until then, that it is being read. Above it, why it could not be read, and a button to try again. */
+export function Read<Data>(props: {
+  readonly query: {
+    readonly data: Data | undefined
+    readonly error: Error | null
+    readonly refetch: () => Promise<unknown>
+  }
+  readonly children: (data: Data) => ReactNode
+}) {
+  const { data, error, refetch } = props.query
+  return (
+    <>
+      <QueryProblem error={error} retry={() => void refetch()} />
+      {data === undefined ? error === null && <Loading /> : props.children(data)}
+    </>
+  )
+}
+
 const ROWS = [1, 2, 3, 4, 5, 6]
 
 /** Where something is being read: the room of some rows, so that the page does not jump. */
-export function Loading() {
+function Loading() {
   return (
     <div role="status" className="my-3 grid gap-3">
-      <span className="sr-only">{texts.frame.loading}</span>
+      <span className="sr-only">{texts.loading}</span>
       {ROWS.map((row) => (
         <span key={row} aria-hidden="true" className="h-5 animate-pulse rounded bg-raised" />
       ))}

@@ -1,12 +1,10 @@
-// Values of an event as tables and pages show them: a time, a long id, a state, a mark.
-
-import { useSyncExternalStore } from 'react'
+import { useEffect, useState } from 'react'
 import type { ListedEvent } from '../api/operator-client.ts'
 import { texts } from '../texts/texts.ts'
 
 /** A time in the viewer's time zone, with UTC as a tooltip. */
 export function Instant({ at }: { readonly at: string | null }) {
-  if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
+  if (at === null) return <span className="text-quiet">{texts.none}</span>
   return (
     <time dateTime={at} title={texts.time.utc(at)} className="whitespace-nowrap tabular-nums">
       {texts.time.local(new Date(at))}
@@ -15,32 +13,19 @@ export function Instant({ at }: { readonly at: string | null }) {
 }
 
 const TICK_MS = 5_000
-let now = Date.now()
-
-function tick(tell: () => void): () => void {
-  const timer = setInterval(() => {
-    now = Date.now()
-    tell()
-  }, TICK_MS)
-  return () => clearInterval(timer)
-}
 
 /** How long ago a time was, with the exact one as a tooltip. */
 export function Ago({ at }: { readonly at: string | null }) {
-  const current = useSyncExternalStore(
-    tick,
-    () => now,
-    () => now,
-  )
-  if (at === null) return <span className="text-quiet">{texts.frame.none}</span>
-  const seconds = (Math.max(current, now) - Date.parse(at)) / 1_000
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS)
+    return () => clearInterval(timer)
+  }, [])
+  if (at === null) return <span className="text-quiet">{texts.none}</span>
+  const title = `${texts.time.local(new Date(at))} · ${texts.time.utc(at)}`
   return (
-    <time
-      dateTime={at}
-      title={`${texts.time.local(new Date(at))} · ${texts.time.utc(at)}`}
-      className="whitespace-nowrap tabular-nums"
-    >
-      {texts.time.ago(seconds)}
+    <time dateTime={at} title={title} className="whitespace-nowrap tabular-nums">
+      {texts.time.ago((now - Date.parse(at)) / 1_000)}
     </time>
   )
 }
@@ -57,33 +42,33 @@ export function LongId({ id }: { readonly id: string }) {
   )
 }
 
-const LOOKS: Readonly<Record<ListedEvent['state'], { readonly mark: string; readonly colour: string }>> = {
-  pending: { mark: '◔', colour: 'text-wait' },
-  processing: { mark: '◑', colour: 'text-wait' },
-  done: { mark: '●', colour: 'text-good' },
-  unhandled: { mark: '○', colour: 'text-quiet' },
-  dead: { mark: '✕', colour: 'text-bad' },
-  closed: { mark: '▪', colour: 'text-quiet' },
+const LOOKS: Readonly<Record<ListedEvent['state'], readonly [mark: string, colour: string]>> = {
+  pending: ['◔', 'text-wait'],
+  processing: ['◑', 'text-wait'],
+  done: ['●', 'text-good'],
+  unhandled: ['○', 'text-quiet'],
+  dead: ['✕', 'text-bad'],
+  closed: ['▪', 'text-quiet'],
 }
 
 /** A state by its shape and word. Where the shape is enough, the word is for screen readers only. */
 export function StateBadge(props: { readonly state: ListedEvent['state']; readonly isWordHidden?: boolean }) {
   const { state, isWordHidden = false } = props
-  const { mark, colour } = LOOKS[state]
+  const [mark, colour] = LOOKS[state]
   return (
     <span className={`whitespace-nowrap ${colour}`}>
       <span aria-hidden="true" className="inline-block w-4">
         {mark}
       </span>
-      <span className={isWordHidden ? 'sr-only' : ''}>{texts.states[state]}</span>
+      <span className={isWordHidden ? 'sr-only' : ''}>{state}</span>
     </span>
   )
 }
 
 export function TestTag() {
   return (
-    <span className="rounded border border-edge px-1 text-quiet" title={texts.test.means}>
-      {texts.test.tag}
+    <span className="rounded border border-edge px-1 text-quiet" title="An operator sent it as a test.">
+      Test
     </span>
   )
 }

@@ -1,55 +1,52 @@
 // The rotation of a secret in four steps: add a new one, switch the provider to it, watch which one matches, remove the old one.
-// The plan is made from what the gateway has seen, so the dialog shows the step of now, whenever it is opened.
+// The plan is made from what the gateway has seen, so the dialog shows the step of now, whenever it is opened. It knows only ids:
+// it neither asks for a secret nor shows one.
 
 import type { ReactNode } from 'react'
-import type { Answers } from '../api/operator-client.ts'
-import { CloseRow, Modal } from '../dialogs/modal.tsx'
-import { texts } from '../texts/texts.ts'
+import { Modal } from '../dialogs/modal.tsx'
 import { adviseOnSecret, type KnownSecret, SecretsTable } from './secrets-table.tsx'
+import type { Provider } from './use-providers.tsx'
 
-type Provider = Answers['providers']['list'][number]
-
-/**
- * Guides through the rotation of a provider's secrets: the lines for the settings, which secret matches, and when the
- * old one can be removed. It knows only ids: it neither asks for a secret nor shows one.
- */
 export function RotationDialog({ provider, onClose }: { readonly provider: Provider; readonly onClose: () => void }) {
   const { name, secrets } = provider
   const plan = planRotation(secrets, Date.now())
-  const { title, add, switchTo, watch, remove } = texts.rotation
   return (
-    <Modal title={title(name)} onClose={onClose}>
+    <Modal title={`Rotate a secret of ${name} without a gap`} onClose={onClose}>
       <ol className="list-decimal space-y-2 pl-6">
-        <Step text={add} isNow={plan.step === 'add' || plan.step === 'clear'}>
-          {plan.step === 'clear' && <p>{texts.rotation.clear(plan.ended)}</p>}
-          {plan.step === 'add' && <Lines text={toLine(name, plan.newId)} hint={texts.rotation.addHint(name)} />}
+        <Step
+          text="Add the new secret to the settings, before the old one."
+          isNow={plan.step === 'add' || plan.step === 'clear'}
+        >
+          {plan.step === 'clear' &&
+            `A provider can have three secrets: remove the line of “${plan.ended}”, which has expired.`}
+          {plan.step === 'add' && <NewLine provider={name} id={plan.newId} />}
         </Step>
-        <Step text={switchTo} isNow={plan.step === 'switch'} />
-        <Step text={watch} isNow={plan.step === 'watch'} />
-        <Step text={remove} isNow={plan.step === 'remove'}>
-          {plan.step === 'remove' && <p>{texts.rotation.removeHint(plan.silent)}</p>}
+        <Step text="Enter the new secret at the provider." isNow={plan.step === 'switch'} />
+        <Step text="Watch below until only the new secret matches." isNow={plan.step === 'watch'} />
+        <Step
+          text="Remove the old secret from the settings when it has not matched for 3 days."
+          isNow={plan.step === 'remove'}
+        >
+          {plan.step === 'remove' &&
+            `Remove the line with the id ${quote(plan.silent)} now. If you still want to check or replay deliveries that it signed, keep the line and add "notAfter" with the current time.`}
         </Step>
       </ol>
       <p role="status" className="my-3 font-semibold">
-        {sayNow(plan)}
+        Now: {sayNow(plan)}
       </p>
       <SecretsTable provider={provider} />
-      <CloseRow onClose={onClose} />
     </Modal>
   )
 }
 
-function sayNow(plan: RotationPlan): string {
-  const { now } = texts.rotation
-  if (plan.step === 'switch') return now.switch(plan.newest)
-  if (plan.step === 'watch') return now.watch(plan.newest, plan.older)
-  if (plan.step === 'remove') return now.remove(plan.newest, plan.silent)
-  return now.add
-}
+const quote = (ids: readonly string[]): string => ids.map((id) => `“${id}”`).join(' and ')
 
-/** The line for a new secret, which names a file for it. */
-function toLine(provider: string, id: string): string {
-  return `{ "id": "${id}", "value": { "file": "/run/secrets/${provider}-${id}" } },`
+function sayNow(plan: RotationPlan): string {
+  if (plan.step === 'add' || plan.step === 'clear') return 'one secret is in use.'
+  const newest = quote([plan.newest])
+  if (plan.step === 'switch') return `${newest} is in the settings and has not matched yet.`
+  if (plan.step === 'watch') return `${newest} matches. Wait until ${quote(plan.older)} has not matched for 3 days.`
+  return `${newest} matches, and ${quote(plan.silent)} can be removed.`
 }
 
 function Step(props: { readonly text: string; readonly isNow: boolean; readonly children?: ReactNode }) {
@@ -61,26 +58,27 @@ function Step(props: { readonly text: string; readonly isNow: boolean; readonly 
   )
 }
 
-function Lines({ text, hint }: { readonly text: string; readonly hint: string }) {
+/** The line for a new secret, which names a file for it. */
+function NewLine({ provider, id }: { readonly provider: string; readonly id: string }) {
   return (
     <>
-      <pre className="my-1 bg-raised p-2 font-mono break-words whitespace-pre-wrap">{text}</pre>
-      <p className="text-quiet">{hint}</p>
+      <pre className="my-1 bg-raised p-2 break-words whitespace-pre-wrap">
+        {`{ "id": "${id}", "value": { "file": "/run/secrets/${provider}-${id}" } },`}
+      </pre>
+      <p className="text-quiet">
+        Put this line at the beginning of "secrets" of "{provider}" in PROVIDERS_FILE, and the secret into the file that
+        it names. The gateway reads both again within seconds. Never enter a secret on this page.
+      </p>
     </>
   )
 }
 
-/** The state of the rotation of a provider's secrets, and the next step. */
+/** The next step of a rotation, as `sayNow` says it. `clear`: there are three secrets, and an expired one must be removed first. */
 type RotationPlan =
-  /** The settings need another secret, with an id like this. */
   | { readonly step: 'add'; readonly newId: string }
-  /** There are three secrets already: an expired one must be removed first. */
   | { readonly step: 'clear'; readonly ended: string }
-  /** The provider does not sign with the newest secret yet. */
   | { readonly step: 'switch'; readonly newest: string }
-  /** An older secret has matched a short time ago. */
   | { readonly step: 'watch'; readonly newest: string; readonly older: readonly string[] }
-  /** Only the newest secret matches. */
   | { readonly step: 'remove'; readonly newest: string; readonly silent: readonly string[] }
 
 const MOST_SECRETS = 3

@@ -1,47 +1,44 @@
-// The secrets of a provider, by id, and what to do with each.
-
-import type { Answers } from '../api/operator-client.ts'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { Instant } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
+import type { Provider } from './use-providers.tsx'
 
-type Provider = Answers['providers']['list'][number]
-
-const LOOKS: Readonly<Record<SecretAdvice, string>> = {
-  inUse: 'text-good',
-  neverMatched: 'text-quiet',
-  stillMatches: 'text-wait',
-  removable: 'text-link',
-  expiresSoon: 'text-bad',
-  expired: 'text-bad',
-}
+const ADVICE = {
+  inUse: ['in use', 'text-good'],
+  neverMatched: ['has not matched yet', 'text-quiet'],
+  stillMatches: ['keep it until 3 days after its last match', 'text-wait'],
+  removable: ['no match for 3 days: can be removed', 'text-link'],
+  expiresSoon: ['in use, expires within 7 days', 'text-bad'],
+  expired: ['expired', 'text-bad'],
+} as const
 
 /** A provider's secrets by id: how often each has matched, when it expires, and what to do with it. */
 export function SecretsTable({ provider: { name, secrets } }: { readonly provider: Provider }) {
-  const { secret, matches, lastMatch, ends, advice } = texts.providers
   return (
     <PlainTable
-      caption={texts.providers.secretsOf(name)}
-      heads={[secret, matches, lastMatch, ends, texts.providers.state]}
-      rows={secrets.map((one) => {
-        const advised = adviseOnSecret(one, secrets, Date.now())
+      caption={`Secrets of ${name}`}
+      heads={['Secret', 'Matches', 'Last match', 'Expires', 'State']}
+      rows={secrets.map((secret) => {
+        const [advice, colour] = ADVICE[adviseOnSecret(secret, secrets, Date.now())]
         return {
-          key: one.id,
+          key: secret.id,
           cells: [
-            <code key="id" className="inline-block min-w-[8ch] font-mono">
-              {one.id}
-            </code>,
-            texts.number(one.matches),
-            <Instant key="last" at={one.lastMatchedAt} />,
-            <Instant key="ends" at={one.notAfter} />,
-            <span key="advice" className={LOOKS[advised]}>
-              {advised === 'stillMatches' ? advice.stillMatches(agoOf(one, Date.now())) : advice[advised]}
+            <SecretId key="id" id={secret.id} />,
+            texts.number(secret.matches),
+            <Instant key="last" at={secret.lastMatchedAt} />,
+            <Instant key="ends" at={secret.notAfter} />,
+            <span key="advice" className={colour}>
+              {advice}
             </span>,
           ],
         }
       })}
     />
   )
+}
+
+export function SecretId({ id }: { readonly id: string }) {
+  return <code className="inline-block min-w-[8ch]">{id}</code>
 }
 
 /** What is known about a secret. Times are ISO 8601. */
@@ -51,15 +48,13 @@ export interface KnownSecret {
   readonly lastMatchedAt: string | null
 }
 
-type SecretAdvice = 'inUse' | 'neverMatched' | 'stillMatches' | 'removable' | 'expiresSoon' | 'expired'
-
 const DAY_MS = 86_400_000
 /** If a secret has matched nothing for this long while another one has, it is no longer in use. */
 const SILENT_DAYS = 3
 const SOON_DAYS = 7
 
 /** Decides what to do with one of a provider's secrets. `now`: milliseconds since 1970. */
-export function adviseOnSecret(secret: KnownSecret, all: readonly KnownSecret[], now: number): SecretAdvice {
+export function adviseOnSecret(secret: KnownSecret, all: readonly KnownSecret[], now: number): keyof typeof ADVICE {
   const end = endOf(secret.notAfter, now)
   if (end === 'expired') return end
   const newest = Math.max(...all.map(lastMatch))
@@ -76,10 +71,6 @@ export function endOf(notAfter: string | null, now: number): 'expired' | 'expire
   const leftMs = notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter) - now
   if (leftMs <= 0) return 'expired'
   return leftMs <= SOON_DAYS * DAY_MS ? 'expiresSoon' : null
-}
-
-function agoOf(secret: KnownSecret, now: number): string {
-  return texts.time.seconds(Math.max(0, now - lastMatch(secret)) / 1_000)
 }
 
 function lastMatch({ lastMatchedAt }: KnownSecret): number {

@@ -1,27 +1,28 @@
 import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { useMayDo } from '../api/session.ts'
-import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
+import { ActionButton, ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
+import { ChipChoice } from '../parts/choice.tsx'
 import type { Column } from '../parts/data-table.tsx'
 import { PagedTable, usePages } from '../parts/paged-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
+import { EmptyNotice } from '../parts/section.tsx'
 import { Ago } from '../parts/values.tsx'
 import { texts } from '../texts/texts.ts'
 
 type Receipt = Answers['receipts']['list']['items'][number]
 
 const REFRESH_MS = 5_000
-
-const keyOf = ({ key }: Receipt): string => key
+const CHANGES = ['receipts']
 
 /** The receipts: which are owed, sent or parked, and the release of a parked one. */
 export function ReceiptsPage() {
+  const navigate = useNavigate()
   // The router also keeps what is not valid in an address.
   const search = useSearch({ from: '/receipts', select: (found) => readReceiptSearch({ ...found }) })
   const receipts = usePages({
@@ -29,121 +30,95 @@ export function ReceiptsPage() {
     read: (page) => operator.receipts.list.query({ ...search, ...page }),
     refreshMs: REFRESH_MS,
   })
-  const [released, setReleased] = useState<Receipt | null>(null)
-  const [isAllAsked, setAllAsked] = useState(false)
-  const mayOperate = useMayDo('operate')
-  const columns = useColumns(setReleased)
+  const [action, setAction] = useState<ReasonedAction | null>(null)
   return (
-    <PageFrame title={texts.pages.receipts}>
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <StateChips search={search} />
-        <GuardedButton
-          text={texts.receipts.releaseAll}
-          why={mayOperate ? null : texts.why.operate}
-          onClick={() => setAllAsked(true)}
+    <PageFrame title="Receipts">
+      <div className="my-2 flex flex-wrap items-center justify-between gap-2">
+        <ChipChoice
+          label="State"
+          any="All"
+          chosen={search.state}
+          options={RECEIPT_STATES.map((state) => [state, state])}
+          onChoose={(state) => void navigate({ to: '/receipts', search: readReceiptSearch({ state }) })}
         />
+        <ActionButton text="Release all parked…" action={RELEASE_ALL} changes={CHANGES} />
       </div>
       <PagedTable
-        caption={texts.pages.receipts}
-        columns={columns}
-        keyOf={keyOf}
+        caption="Receipts"
+        columns={toColumns((receipt) => setAction(toRelease(receipt)))}
+        keyOf={({ key }) => key}
         query={receipts}
-        empty={texts.receipts}
+        empty={
+          <EmptyNotice
+            title="No receipt is in this state"
+            hint="A receipt is owed as soon as an order is paid. Pay one with:"
+            command="npm run oncehook -- send"
+          />
+        }
       />
-      {released !== null && <Release receipt={released} onClose={() => setReleased(null)} />}
-      {isAllAsked && <ReleaseAll onClose={() => setAllAsked(false)} />}
+      {action !== null && <ReasonDialog action={action} changes={CHANGES} onClose={() => setAction(null)} />}
     </PageFrame>
   )
 }
 
-function StateChips({ search }: { readonly search: ReceiptSearch }) {
-  return (
-    <nav aria-label={texts.events.state} className="my-2 flex flex-wrap">
-      {[undefined, ...RECEIPT_STATES].map((state) => (
-        <Link
-          key={state ?? ''}
-          to="/receipts"
-          search={state === undefined ? {} : { state }}
-          activeOptions={{ exact: true }}
-          activeProps={{}}
-          className="chip"
-          aria-current={search.state === state ? 'true' : undefined}
-        >
-          {state === undefined ? texts.events.anyState : texts.receipts.states[state]}
-        </Link>
-      ))}
-    </nav>
-  )
-}
-
-function Release({ receipt, onClose }: { readonly receipt: Receipt; readonly onClose: () => void }) {
-  const { releaseTitle: title, releaseHint: hint, releaseSubmit: submit } = texts.receipts
-  const act = (reason: string) => operator.receipts.release.mutate({ key: receipt.key, reason })
-  return <ReasonDialog action={{ title, hint, submit, act }} changes={['receipts']} onClose={onClose} />
-}
+const toRelease = ({ key }: Receipt): ReasonedAction => ({
+  title: 'Release this parked receipt',
+  hint: 'The receipt may have been sent before. If so, the customer gets it twice.',
+  submit: 'Release the receipt',
+  act: (reason) => operator.receipts.release.mutate({ key, reason }),
+})
 
 /** Counts the parked receipts first, and releases them part by part: one call takes some seconds at most. */
-function ReleaseAll({ onClose }: { readonly onClose: () => void }) {
-  const { releaseAllTitle: title, releaseAllHint, releaseAllSubmit: submit, counting } = texts.receipts
-  const { data, error } = useQuery({
-    queryKey: ['receipts', 'parked'],
-    queryFn: () => operator.receipts.releaseAll.mutate({ reason: 'dry run', dryRun: true }),
-    gcTime: 0,
-  })
-  const act = async (reason: string): Promise<void> => {
+const RELEASE_ALL: ReasonedAction = {
+  title: 'Release all parked receipts',
+  hint: <ParkedCount />,
+  submit: 'Release them all',
+  async act(reason) {
     for (let after: string | null = null; ; ) {
       const { next } = await operator.receipts.releaseAll.mutate({ reason, after })
       if (next === null) return
       after = next
     }
-  }
-  const hint = data === undefined ? counting : releaseAllHint(data.matched)
-  const fields = <QueryProblem error={error} />
-  return <ReasonDialog action={{ title, hint, submit, fields, act }} changes={['receipts']} onClose={onClose} />
+  },
 }
 
-function useColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
-  const mayOperate = useMayDo('operate')
+function ParkedCount() {
+  const { data, error } = useQuery({
+    queryKey: ['receipts', 'parked'],
+    queryFn: () => operator.receipts.releaseAll.mutate({ reason: 'dry run', dryRun: true }),
+    gcTime: 0,
+  })
+  if (data === undefined) return error === null ? 'Counting the parked receipts…' : <QueryProblem error={error} />
+  const parked = texts.plural(data.matched, 'parked receipt', 'parked receipts')
+  return `${parked} will be sent. Those that were sent before arrive twice.`
+}
+
+function toColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
   return [
-    { head: texts.events.order, cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
+    { head: 'Order', cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
+    { head: 'State', className: 'w-20', cell: ({ state }) => <span className={LOOKS[state]}>{state}</span> },
     {
-      head: texts.events.state,
-      className: 'w-20',
-      cell: ({ state }) => <span className={LOOKS[state]}>{texts.receipts.states[state]}</span>,
-    },
-    {
-      head: texts.receipts.amount,
+      head: 'Amount',
       className: 'w-32 hidden sm:table-cell tabular-nums',
       cell: ({ amount, currency }) => formatAmount(amount, currency),
     },
-    { head: texts.receipts.paid, className: 'w-28 hidden md:table-cell', cell: ({ paidAt }) => <Ago at={paidAt} /> },
-    { head: texts.receipts.sent, className: 'w-28 hidden md:table-cell', cell: ({ sentAt }) => <Ago at={sentAt} /> },
+    { head: 'Paid', className: 'w-28 hidden md:table-cell', cell: ({ paidAt }) => <Ago at={paidAt} /> },
+    { head: 'Sent', className: 'w-28 hidden md:table-cell', cell: ({ sentAt }) => <Ago at={sentAt} /> },
     {
-      head: texts.event.lastError,
+      head: 'Last error',
       className: 'hidden lg:table-cell',
       cell: ({ attempts, lastError }) => (lastError === null ? '' : `${lastError.code} (${attempts})`),
     },
     {
-      head: texts.event.actions,
+      head: 'Actions',
       className: 'w-32',
       cell: (receipt) =>
-        receipt.state === 'parked' && (
-          <GuardedButton
-            text={texts.receipts.release}
-            why={mayOperate ? null : texts.why.operate}
-            onClick={() => release(receipt)}
-          />
-        ),
+        receipt.state === 'parked' && <GuardedButton text="Release…" onClick={() => release(receipt)} />,
     },
   ]
 }
 
-const LOOKS: Readonly<Record<Receipt['state'], string>> = {
-  owed: 'text-wait',
-  sending: 'text-wait',
-  sent: 'text-good',
-  parked: 'text-bad',
-}
+const LOOKS = { owed: 'text-wait', sending: 'text-wait', sent: 'text-good', parked: 'text-bad' } as const
 
 /** The states of a receipt, in the order in which it passes through them. */
 const RECEIPT_STATES = ['owed', 'sending', 'sent', 'parked'] as const

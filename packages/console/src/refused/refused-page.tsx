@@ -2,11 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
-import { CloseRow, DialogFacts, Modal } from '../dialogs/modal.tsx'
+import { Modal } from '../dialogs/modal.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ChipChoice } from '../parts/choice.tsx'
 import type { Column } from '../parts/data-table.tsx'
-import { type EmptyTexts, PagedTable, usePages } from '../parts/paged-table.tsx'
+import { PagedTable, usePages } from '../parts/paged-table.tsx'
+import { EmptyNotice, Facts } from '../parts/section.tsx'
 import { Ago, Instant } from '../parts/values.tsx'
 import { ProviderFilter } from '../providers/use-providers.tsx'
 import { texts } from '../texts/texts.ts'
@@ -20,7 +21,9 @@ const COUNTS_REFRESH_MS = 15_000
 
 /** The refused deliveries, newest first, and why each was refused. */
 export function RefusedPage() {
-  const search = useRefusedSearch()
+  // The router also keeps what is unknown in an address; it is left out here.
+  const select = (found: object) => readRefusedSearch({ ...found })
+  const search = useSearch({ from: '/refused', structuralSharing: true, select })
   const refusals = usePages({
     key: ['refusals', search],
     read: (page) => operator.refusals.list.query({ ...search, ...page }),
@@ -29,62 +32,58 @@ export function RefusedPage() {
   const [shown, setShown] = useState<Refusal | null>(null)
   const notKept = refusals.data?.pages[0]?.notKept ?? []
   return (
-    <PageFrame title={texts.pages.refused}>
-      <Filters />
+    <PageFrame title="Refused">
+      <Filters search={search} />
       <NotKept counts={notKept} />
       <PagedTable
         query={refusals}
-        caption={texts.pages.refused}
+        caption="Refused"
         columns={toColumns(setShown)}
         keyOf={({ id }) => id}
-        empty={notKept.length === 0 ? whyEmpty(search) : null}
+        empty={notKept.length === 0 && <Empty isFiltered={Object.keys(search).length > 0} />}
       />
       {shown !== null && <RefusalDialog refusal={shown} onClose={() => setShown(null)} />}
     </PageFrame>
   )
 }
 
-function Filters() {
-  const search = useRefusedSearch()
+/** The providers, and the reasons of all records, also of those whose rows are not loaded. */
+function Filters({ search: { provider, reason } }: { readonly search: RefusedSearch }) {
   const navigate = useNavigate()
-  const choose = (change: { provider?: string | undefined; reason?: string | undefined }): void => {
+  const { data = [] } = useQuery({
+    queryKey: ['refusals', 'counts', provider],
+    queryFn: () => operator.refusals.counts.query(provider === undefined ? {} : { provider }),
+    refetchInterval: COUNTS_REFRESH_MS,
+  })
+  const choose = (change: { readonly [Name in keyof RefusedSearch]?: string | undefined }): void => {
     // A choice that the page does not show yet is kept.
     const changed = (now: Readonly<Record<string, unknown>>) => readRefusedSearch({ ...now, ...change })
     void navigate({ to: '/refused', search: changed })
   }
   return (
     <search className="my-2 flex flex-wrap items-center gap-x-4 gap-y-2">
-      <ProviderFilter as={ChipChoice} chosen={search.provider} onChoose={(provider) => choose({ provider })} />
-      <ReasonFilter search={search} onChoose={(reason) => choose({ reason })} />
+      <ProviderFilter as={ChipChoice} chosen={provider} onChoose={(chosen) => choose({ provider: chosen })} />
+      <ChipChoice
+        label="Reason"
+        any="All reasons"
+        chosen={reason}
+        options={data.map((one) => [one.reason, `${one.reason} (${texts.number(one.records)})`])}
+        onChoose={(chosen) => choose({ reason: chosen })}
+      />
     </search>
   )
 }
 
-/** The reasons of all records, also of those whose rows are not loaded. */
-function ReasonFilter(props: {
-  readonly search: RefusedSearch
-  readonly onChoose: (reason: string | undefined) => void
-}) {
-  const { provider, reason: chosen } = props.search
-  const { data = [] } = useQuery({
-    queryKey: ['refusals', 'counts', provider],
-    queryFn: () => operator.refusals.counts.query(provider === undefined ? {} : { provider }),
-    refetchInterval: COUNTS_REFRESH_MS,
-  })
-  return (
-    <ChipChoice
-      label={texts.events.reason}
-      any={texts.events.anyReason}
-      chosen={chosen}
-      options={data.map(({ reason, records }) => [reason, `${reason} (${texts.number(records)})`])}
-      onChoose={props.onChoose}
+function Empty({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <EmptyNotice title="No refused delivery matches these filters" hint="Choose another provider or another reason." />
+  ) : (
+    <EmptyNotice
+      title="No delivery was refused"
+      hint="This page lists the last 1,000 of each provider with the reason. Bodies and signatures are never kept. To see why one would be refused:"
+      command="npm run oncehook -- verify --help"
     />
   )
-}
-
-function whyEmpty(filters: RefusedSearch): EmptyTexts {
-  const { noMatchTitle: emptyTitle, noMatchHint: emptyHint } = texts.refused
-  return Object.keys(filters).length > 0 ? { emptyTitle, emptyHint } : texts.refused
 }
 
 function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
@@ -93,17 +92,20 @@ function NotKept({ counts }: { readonly counts: Refusals['notKept'] }) {
     <ul className="my-2 text-quiet">
       {counts.map(({ provider, reason, why, count, since }) => (
         <li key={`${provider} ${reason} ${why}`}>
-          {texts.refused.notKept(count, provider, why ?? reason)} <Instant at={since} />
+          {texts.plural(count, 'more delivery', 'more deliveries')} of {provider} ({why ?? reason}) not recorded, since{' '}
+          <Instant at={since} />
         </li>
       ))}
     </ul>
   )
 }
 
+const sizeOf = ({ bytes }: Refusal): string => (bytes === null ? texts.none : texts.bytes(bytes))
+
 function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[] {
   return [
     {
-      head: texts.events.reason,
+      head: 'Reason',
       className: 'md:w-64',
       cell: (refusal) => (
         <button type="button" className="max-w-full truncate text-link underline" onClick={() => show(refusal)}>
@@ -111,74 +113,54 @@ function toColumns(show: (refusal: Refusal) => void): readonly Column<Refusal>[]
         </button>
       ),
     },
-    { head: texts.event.at, className: 'w-26', cell: ({ at }) => <Ago at={at} /> },
+    { head: 'At', className: 'w-26', cell: ({ at }) => <Ago at={at} /> },
+    { head: 'Provider', className: 'w-32 hidden sm:table-cell', cell: ({ provider }) => provider },
     {
-      head: texts.events.provider,
-      className: 'w-32 hidden sm:table-cell',
-      cell: ({ provider }) => <span title={provider}>{provider}</span>,
-    },
-    {
-      head: texts.refused.likely,
+      head: 'Likely cause',
       className: 'hidden md:table-cell',
-      cell: ({ causes: [likely] }) => {
-        const text = likely === undefined ? texts.frame.none : `${likely.message}. ${texts.refused.fix(likely.fix)}`
-        return <span title={text}>{text}</span>
-      },
+      cell: ({ causes: [likely] }) => (likely === undefined ? texts.none : `${likely.message}. ${likely.fix}.`),
     },
-    {
-      head: texts.refused.network,
-      className: 'w-32 hidden lg:table-cell',
-      cell: ({ network }) => network ?? texts.frame.none,
-    },
-    {
-      head: texts.refused.size,
-      className: 'w-24 hidden lg:table-cell tabular-nums',
-      cell: ({ bytes }) => (bytes === null ? texts.frame.none : texts.event.bytes(bytes)),
-    },
-    {
-      head: texts.refused.tried,
-      className: 'w-40 hidden lg:table-cell',
-      cell: ({ secretIds }) => <span title={secretIds.join(', ')}>{secretIds.join(', ')}</span>,
-    },
+    { head: 'Network', className: 'w-32 hidden lg:table-cell', cell: ({ network }) => network ?? texts.none },
+    { head: 'Size', className: 'w-24 hidden lg:table-cell tabular-nums', cell: sizeOf },
+    { head: 'Secrets tried', className: 'w-40 hidden lg:table-cell', cell: ({ secretIds }) => secretIds.join(', ') },
   ]
 }
 
 /** Everything that is kept about a refused delivery, which does not include its body or signature. */
-function RefusalDialog(props: {
-  readonly refusal: Answers['refusals']['list']['items'][number]
-  readonly onClose: () => void
-}) {
-  const { refusal, onClose } = props
-  const { headers, signatureHeaders, secretIds, causes } = refusal
-  const looked = signatureHeaders.map(({ name, isPresent }) => texts.refused.header(name, isPresent))
-  const rows = [
-    [texts.event.at, <Instant key="at" at={refusal.at} />],
-    [texts.events.provider, refusal.provider],
-    [texts.refused.answer, `${refusal.status} ${refusal.reason}: ${refusal.message}`],
-    [texts.refused.why, refusal.why ?? texts.frame.none],
-    [texts.refused.tried, secretIds.length === 0 ? texts.refused.triedNone : secretIds.join(', ')],
-    [texts.refused.signature, looked.length === 0 ? texts.frame.none : looked.join(', ')],
-    [texts.refused.network, refusal.network ?? texts.frame.none],
-    [texts.refused.size, refusal.bytes === null ? texts.frame.none : texts.event.bytes(refusal.bytes)],
-    ...headers.map(({ name, value }) => [name, value] as const),
-    [texts.problem.requestId, refusal.requestId],
-  ] as const
+function RefusalDialog({ refusal, onClose }: { readonly refusal: Refusal; readonly onClose: () => void }) {
+  const { causes, headers } = refusal
+  const looked = refusal.signatureHeaders.map(({ name, isPresent }) => `${name} ${isPresent ? 'present' : 'missing'}`)
+  const { none } = texts
   return (
-    <Modal title={texts.refused.title} onClose={onClose}>
-      <DialogFacts items={rows} />
+    <Modal title="Refused delivery" onClose={onClose}>
+      <Facts
+        hasOneColumn
+        items={[
+          ['At', <Instant key="at" at={refusal.at} />],
+          ['Provider', refusal.provider],
+          ['Answer', `${refusal.status} ${refusal.reason}: ${refusal.message}`],
+          ['Why', refusal.why ?? none],
+          ['Secrets tried', refusal.secretIds.join(', ') || 'none: no signature was compared'],
+          ['Signature headers', looked.join(', ') || none],
+          ['Network', refusal.network ?? none],
+          ['Size', sizeOf(refusal)],
+          ...headers.map(({ name, value }) => [name, value] as const),
+          ['Request', refusal.requestId],
+        ]}
+      />
       {causes.length > 0 && (
         <>
-          <h3 className="mt-3 font-semibold">{texts.refused.causes}</h3>
+          <h3 className="mt-3 font-semibold">Causes, most likely first</h3>
           <ul className="list-disc pl-5">
             {causes.map(({ cause, proved, message, fix }) => (
               <li key={cause}>
-                {texts.refused.cause(message, proved)} <strong>{texts.refused.fix(fix)}</strong>
+                {message}
+                {!proved && ' (possible)'}. <strong>{fix}.</strong>
               </li>
             ))}
           </ul>
         </>
       )}
-      <CloseRow onClose={onClose} />
     </Modal>
   )
 }
@@ -192,9 +174,4 @@ export function readRefusedSearch(search: Readonly<Record<string, unknown>>): Re
   const names = ['provider', 'reason'] as const
   const found = names.map((name) => [name, search[name]] as const)
   return Object.fromEntries(found.filter(([, value]) => typeof value === 'string' && value !== ''))
-}
-
-/** The filters of the address. The router also keeps what is unknown there; it is left out here. */
-function useRefusedSearch(): RefusedSearch {
-  return useSearch({ from: '/refused', structuralSharing: true, select: (search) => readRefusedSearch({ ...search }) })
 }

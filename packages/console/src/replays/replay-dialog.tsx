@@ -4,38 +4,57 @@ import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { operator } from '../api/operator-client.ts'
-import { Modal } from '../dialogs/modal.tsx'
-import { DialogButtons, ReasonField, reasonOf, useSingleAction } from '../dialogs/reason-dialog.tsx'
+import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import type { toEventFilter } from '../events/event-search.ts'
+import { GuardedButton, type GuardedButtonProps } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
 
 export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> } | { readonly ids: string[] }
 
+interface ReplayButtonProps extends GuardedButtonProps {
+  readonly state: string | undefined
+  readonly toTarget: () => ReplayTarget
+}
+
+/** The button of a replay. Its dialog is about what was shown at the click. */
+export function ReplayButton({ state, toTarget, ...button }: ReplayButtonProps) {
+  const [target, setTarget] = useState<ReplayTarget | null>(null)
+  return (
+    <>
+      <GuardedButton {...button} letter="r" onClick={() => setTarget(toTarget())} />
+      {target !== null && <ReplayDialog target={target} state={state} onClose={() => setTarget(null)} />}
+    </>
+  )
+}
+
 interface ReplayDialogProps {
   readonly target: ReplayTarget
-  /** Whether done events are included by default. */
-  readonly includesDone: boolean
+  /** Of the events that are shown. Done ones are included if they are asked for. */
+  readonly state: string | undefined
   readonly onClose: () => void
 }
 
-/** Counts the events of a replay first, asks for a reason and a rate, and starts it once. */
-export function ReplayDialog({ target, includesDone, onClose }: ReplayDialogProps) {
-  const [includeDone, setIncludeDone] = useState(includesDone)
+function ReplayDialog({ target, state, onClose }: ReplayDialogProps) {
+  const [includeDone, setIncludeDone] = useState(state === 'done')
   const handler = 'filter' in target ? target.filter.handler : undefined
   return (
     <CountedReplayDialog
-      title={handler === undefined ? texts.replay.title : texts.handlers.replayTitle(handler)}
+      title={handler === undefined ? 'Replay events' : `Replay events for ${handler}`}
       selection={[target, includeDone]}
       ask={(how) => operator.events.replay.mutate({ ...target, includeDone, ...how })}
-      describe={(count) => (count === 0 ? texts.replay.zero : texts.replay.counted(count))}
-      submit={texts.replay.submit}
+      describe={(count) =>
+        count === 0
+          ? 'No event would be due again. Done events are left out unless you include them.'
+          : `${texts.plural(count, 'event', 'events')} will be due again.`
+      }
+      submit={(count) => `Replay ${texts.plural(count, 'event', 'events')}`}
       onClose={onClose}
     >
       <label className="flex items-start gap-2">
         <input type="checkbox" checked={includeDone} onChange={({ target: box }) => setIncludeDone(box.checked)} />
-        {texts.replay.includeDone}
+        Include done events (no effect happens twice)
       </label>
     </CountedReplayDialog>
   )
@@ -64,59 +83,33 @@ interface CountedReplayProps {
 export function CountedReplayDialog(props: CountedReplayProps) {
   const { title, selection, ask, describe, submit, children, onClose } = props
   const navigate = useNavigate()
-  const counting = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['replays', 'count', selection],
     queryFn: () => ask({ dryRun: true, reason: 'dry run' }),
     gcTime: 0,
-    retry: false,
   })
-  const starting = useSingleAction({
-    act: ask,
-    onDone: ({ replayId }) => {
-      onClose()
-      if (replayId !== null) void navigate({ to: '/replays/$id', params: { id: replayId } })
-    },
-  })
-  const count = counting.data?.matched
-  const isBusy = starting.isBusy || count === undefined || count === 0
-  const error = starting.error ?? counting.error
-  return (
-    <Modal title={title} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          const form = event.currentTarget
-          if (!isBusy) starting.start({ reason: reasonOf(form), ...rateOf(form) })
-        }}
-      >
-        <p role="status" className="font-semibold">
-          {count === undefined ? texts.replay.counting : describe(count)}
-        </p>
-        <ReasonField />
-        <RateField />
-        {children}
-        {error !== null && <ProblemNotice error={error} />}
-        <DialogButtons submit={submit(count ?? 0)} isBusy={isBusy} onClose={onClose} />
-      </form>
-    </Modal>
+  const act = async (reason: string, form: FormData): Promise<void> => {
+    const ratePerSecond = Number(form.get('rate'))
+    const { replayId } = await ask({ reason, ...(ratePerSecond === 0 ? {} : { ratePerSecond }) })
+    if (replayId !== null) void navigate({ to: '/replays/$id', params: { id: replayId } })
+  }
+  const hint = (
+    <p role="status" className="font-semibold">
+      {data === undefined ? 'Counting…' : describe(data.matched)}
+    </p>
   )
-}
-
-function RateField() {
-  return (
-    <HintedField
-      label={texts.replay.rate}
-      hint={texts.replay.rateHint}
-      name="rate"
-      type="number"
-      min={1}
-      max={10_000}
-      className="input w-28"
-    />
+  const fields = (
+    <>
+      <HintedField
+        {...{ name: 'rate', type: 'number', min: 1, max: 10_000, className: 'input w-28' }}
+        label="Events per second"
+        hint="empty: as fast as possible"
+      />
+      {children}
+      {error !== null && <ProblemNotice error={error} />}
+    </>
   )
-}
-
-function rateOf(form: HTMLFormElement): { ratePerSecond?: number } {
-  const rate = String(new FormData(form).get('rate') ?? '')
-  return rate === '' ? {} : { ratePerSecond: Number(rate) }
+  const count = data?.matched ?? 0
+  const action = { title, hint, submit: submit(count), isBusy: count === 0, fields, act }
+  return <ReasonDialog action={action} changes={[]} onClose={onClose} />
 }
