@@ -5,8 +5,8 @@ import type { Summary } from './summary.ts'
 import { markdownTable, textTable } from './tables.ts'
 import type { Figures } from './trial.ts'
 
-const GOAL_HEADING = ['what', 'against', 'target', 'aim', 'measured (least to most)', '']
-const VERDICTS = { aim: 'aim reached', reached: 'reached', missed: 'MISSED', 'not measured': 'not measured' } as const
+const GOAL_HEADING = ['what', 'against', 'target', 'measured (least to most)', '']
+const VERDICTS = { reached: 'reached', missed: 'MISSED', 'not measured': 'not measured' } as const
 const LEGEND = 'µs: processor time for each event, of all threads of the process; MiB: resident memory of the receiver'
 
 const COLUMNS: readonly (readonly [figure: keyof Figures, heading: string, digits: number])[] = [
@@ -62,14 +62,14 @@ function goalCells({ goals, lost }: Summary): string[][] {
   const lines = goals.map(({ goal, value, verdict }) => {
     const { what, against, unit } = goal
     const measured = value && `${show(value.median, unit)} (${show(value.least, unit)} to ${show(value.most, unit)})`
-    return [what, against, bound(goal, goal.target), bound(goal, goal.aim), measured ?? '', VERDICTS[verdict]]
+    return [what, against, bound(goal), measured ?? '', VERDICTS[verdict]]
   })
   const verdict = lost === 0 ? 'reached' : 'BROKEN'
-  return [GOAL_HEADING, ...lines, ['Acknowledged and not found stored', '', '0', '0', String(lost), verdict]]
+  return [GOAL_HEADING, ...lines, ['Acknowledged and not found stored', '', '0', String(lost), verdict]]
 }
 
-function bound({ direction, unit }: Goal, value: number): string {
-  return `${direction} ${value.toLocaleString('en')}${unit === 'MiB' ? ' MiB' : ''}`
+function bound({ direction, target, unit }: Goal): string {
+  return `${direction} ${target.toLocaleString('en')}${unit === 'MiB' ? ' MiB' : ''}`
 }
 
 function show(value: number, unit: Unit): string {

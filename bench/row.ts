@@ -6,14 +6,8 @@ type Reader = (trial: Trial, figure: keyof Figures) => number
 /** `times` and `share`: ratios, shown with two and three digits. */
 export type Unit = 'times' | 'share' | 'MiB'
 
-/** The bounds of a goal: the target is for now, the aim for later. */
-interface Bound {
-  readonly target: number
-  readonly aim: number
-}
-
 /** The value that a figure must reach. */
-export interface Goal extends Bound {
+export interface Goal {
   readonly what: string
   /** What the figure is compared with. */
   readonly against: string
@@ -22,6 +16,7 @@ export interface Goal extends Bound {
   readonly unit: Unit
   /** Whether more is better (`at least`) or less (`at most`). */
   readonly direction: 'at least' | 'at most'
+  readonly target: number
 }
 
 /** One claim of the comparison: the trials that it needs, and the goals for their figures. */
@@ -33,13 +28,13 @@ export interface Row {
 }
 
 /** A goal whose figure must be this high. */
-export function atLeast(unit: Unit, bound: Bound): Pick<Goal, 'unit' | 'direction' | keyof Bound> {
-  return { unit, direction: 'at least', ...bound }
+export function atLeast(unit: Unit, target: number): Pick<Goal, 'unit' | 'direction' | 'target'> {
+  return { unit, direction: 'at least', target }
 }
 
 /** A goal whose figure must be this low. */
-export function atMost(unit: Unit, bound: Bound): Pick<Goal, 'unit' | 'direction' | keyof Bound> {
-  return { unit, direction: 'at most', ...bound }
+export function atMost(unit: Unit, target: number): Pick<Goal, 'unit' | 'direction' | 'target'> {
+  return { unit, direction: 'at most', target }
 }
 
 /** A goal for a ratio: the same figure of two trials. */

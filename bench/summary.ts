@@ -9,7 +9,7 @@ interface GoalResult {
   readonly goal: Goal
   /** Over the rounds that count; null if no round measured the figure. */
   readonly value: Spread | null
-  readonly verdict: 'aim' | 'reached' | 'missed' | 'not measured'
+  readonly verdict: 'reached' | 'missed' | 'not measured'
 }
 
 /** The results of a trial over the rounds that count. */
@@ -62,9 +62,9 @@ function compare(goal: Goal, rounds: Rounds): GoalResult {
     .filter((value) => !Number.isNaN(value))
   if (values.length === 0) return { goal, value: null, verdict: 'not measured' }
   const value = spreadOf(values)
-  const { direction, target, aim } = goal
-  const reaches = (bound: number): boolean => (direction === 'at least' ? value.median >= bound : value.median <= bound)
-  return { goal, value, verdict: reaches(aim) ? 'aim' : reaches(target) ? 'reached' : 'missed' }
+  const { direction, target } = goal
+  const isReached = direction === 'at least' ? value.median >= target : value.median <= target
+  return { goal, value, verdict: isReached ? 'reached' : 'missed' }
 }
 
 function summarizeTrial(trial: Trial, rounds: Rounds): TrialSummary {

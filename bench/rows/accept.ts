@@ -14,11 +14,11 @@ export const ACCEPT_ROW: Row = {
   goals: [
     ratio({
       ...{ what: 'Durable accepts/s, 128 connections', against: 'naive' },
-      ...{ figure: 'perSecond', of: ACCEPTING, to: NAIVE, ...atLeast('times', { target: 3.5, aim: 6 }) },
+      ...{ figure: 'perSecond', of: ACCEPTING, to: NAIVE, ...atLeast('times', 3.5) },
     }),
     ratio({
       ...{ what: '`mongod` CPU per accept', against: 'naive' },
-      ...{ figure: 'mongodUs', of: ACCEPTING, to: NAIVE, ...atMost('share', { target: 0.12, aim: 0.08 }) },
+      ...{ figure: 'mongodUs', of: ACCEPTING, to: NAIVE, ...atMost('share', 0.12) },
     }),
   ],
 }
@@ -33,15 +33,11 @@ const REPEATED = createClosedTrial({
 /** Storms of repetitions, each signed again: 19 of 20 deliveries report an event that was sent before. */
 export const DUPLICATES_ROW: Row = {
   name: 'duplicates',
-  trials: [ACCEPTING, NAIVE_REPEATED, REPEATED],
+  trials: [NAIVE_REPEATED, REPEATED],
   goals: [
     ratio({
-      ...{ what: '95 % duplicates, accepts/s', against: 'own unique rate' },
-      ...{ figure: 'perSecond', of: REPEATED, to: ACCEPTING, ...atLeast('times', { target: 1.3, aim: 1.6 }) },
-    }),
-    ratio({
       ...{ what: '95 % duplicates, accepts/s', against: 'naive with the same' },
-      ...{ figure: 'perSecond', of: REPEATED, to: NAIVE_REPEATED, ...atLeast('times', { target: 4.5, aim: 8 }) },
+      ...{ figure: 'perSecond', of: REPEATED, to: NAIVE_REPEATED, ...atLeast('times', 4.5) },
     }),
   ],
 }
@@ -58,12 +54,12 @@ export const SETTLE_ROW: Row = {
   goals: [
     ratio({
       ...{ what: 'Accept, apply and settle together, events/s', against: "naive's accepts alone" },
-      ...{ figure: 'perSecond', of: PAYING, to: NAIVE, ...atLeast('times', { target: 1.5, aim: 3 }) },
+      ...{ figure: 'perSecond', of: PAYING, to: NAIVE, ...atLeast('times', 1.5) },
     }),
     ratio({
       what: 'Accept, apply and settle together, events/s',
       against: 'naive that pays the order before it answers',
-      ...{ figure: 'perSecond', of: PAYING, to: NAIVE_PAYING, ...atLeast('times', { target: 1.5, aim: 3 }) },
+      ...{ figure: 'perSecond', of: PAYING, to: NAIVE_PAYING, ...atLeast('times', 1.5) },
     }),
   ],
 }
@@ -81,7 +77,7 @@ export const ONE_CONNECTION_ROW: Row = {
   goals: [
     ratio({
       ...{ what: 'p50 with one connection', against: 'naive' },
-      ...{ figure: 'p50Ms', of: ONE, to: NAIVE_ONE, ...atMost('times', { target: 1, aim: 0.85 }) },
+      ...{ figure: 'p50Ms', of: ONE, to: NAIVE_ONE, ...atMost('times', 1) },
     }),
   ],
 }
@@ -98,7 +94,7 @@ export const MEMORY_ROW: Row = {
     {
       ...{ what: 'Memory of the gateway after 1 million accepts', against: 'absolute' },
       figure: (read) => read(MANY, 'residentMib'),
-      ...atMost('MiB', { target: 200, aim: 150 }),
+      ...atMost('MiB', 200),
     },
   ],
 }
