@@ -77,6 +77,7 @@ export interface MessageCounts {
 
 /** The stored messages of `tx.later`. A message whose lease has ended and was claimed again cannot be settled by its old worker. */
 export interface Outbox {
+  /** Throws if the database fails, or if it was so slow that what was claimed has been released again. */
   claim(claim: MessageClaim): Promise<readonly ClaimedMessage[]>
   /** Removes a message that was sent. False if it is not there any more, or was claimed again. */
   remove(message: ClaimedMessage): Promise<boolean>

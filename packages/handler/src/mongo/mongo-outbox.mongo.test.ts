@@ -39,6 +39,17 @@ describe('a claim of several messages on MongoDB', () => {
     expect((await outbox.claim({ ...claim, handler: 'late' })).map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
+  it('releases them and reports it if it took so long that a part of their leases has passed', async () => {
+    await store('slow', ['0', '1'])
+    {
+      const how = { blockConnection: true, blockTimeMS: 4_100 }
+      await using _ = await armFailPoint(database.uri, { commands: ['findAndModify'], appName, how })
+      await expect(outbox.claim({ ...claim, handler: 'slow' })).rejects.toThrow('The claim took too long')
+    }
+    expect(await attemptsOf('slow')).toEqual([0, 0])
+    expect((await outbox.claim({ ...claim, handler: 'slow' })).map(({ payload }) => payload)).toHaveLength(2)
+  })
+
   it('returns those that it has claimed if the next one was changed by hand and is no JSON', async () => {
     await store('edited', ['0', '{', '2'])
     expect((await outbox.claim({ ...claim, handler: 'edited' })).map(({ payload }) => payload)).toEqual([0])

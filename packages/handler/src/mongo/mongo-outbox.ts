@@ -18,6 +18,8 @@ export interface StoredMessages {
 
 // Leases begin one after another, and the first must not be half over when the last begins.
 const CLAIM_MS = 1_000
+const TOO_LATE_MS = 4_000
+const TOO_LATE = 'The claim took too long'
 
 type NewDocument = Omit<MessageDocument, '_id'>
 
@@ -52,21 +54,31 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     const { _id, name, key, payload, attempt } = found
     return { id: _id, name, key, payload: JSON.parse(payload), attempt }
   }
+  const release: Outbox['release'] = async (message, reason) => {
+    await messages.updateOne(mine(message), { $set: { dueAt: new Date(now()), reason }, $inc: { attempt: -1 } })
+  }
+  const claimSome = async (wanted: MessageClaim, startedAt: number): Promise<ClaimedMessage[]> => {
+    const claimed: ClaimedMessage[] = []
+    try {
+      while (claimed.length < wanted.most && performance.now() - startedAt < CLAIM_MS) {
+        const message = await claimOne(wanted)
+        if (message === null) break
+        claimed.push(message)
+      }
+    } catch (error) {
+      // Only the caller can send what was claimed. The next claim reports what fails.
+      if (claimed.length === 0) throw error
+    }
+    return claimed
+  }
   return {
     async claim(wanted) {
-      const claimed: ClaimedMessage[] = []
-      const endsAt = performance.now() + CLAIM_MS
-      try {
-        while (claimed.length < wanted.most && performance.now() < endsAt) {
-          const message = await claimOne(wanted)
-          if (message === null) break
-          claimed.push(message)
-        }
-      } catch (error) {
-        // Only the caller can send what was claimed. The next claim reports what fails.
-        if (claimed.length === 0) throw error
-      }
-      return claimed
+      const startedAt = performance.now()
+      const claimed = await claimSome(wanted, startedAt)
+      if (claimed.length === 0 || performance.now() - startedAt < TOO_LATE_MS) return claimed
+      // A part of their leases has passed: an attempt might outlast it.
+      await Promise.allSettled(claimed.map((message) => release(message, TOO_LATE)))
+      throw new Error(TOO_LATE)
     },
     async remove(message) {
       return (await messages.deleteOne(mine(message))).deletedCount > 0
@@ -74,9 +86,7 @@ export function createMongoOutbox(db: Db, now: () => number): Outbox {
     async retry(message, afterMs, reason) {
       await messages.updateOne(mine(message), { $set: { dueAt: new Date(now() + afterMs), reason } })
     },
-    async release(message, reason) {
-      await messages.updateOne(mine(message), { $set: { dueAt: new Date(now()), reason }, $inc: { attempt: -1 } })
-    },
+    release,
     async markDead(message, reason) {
       await messages.updateOne(mine(message), { $set: { dead: true, reason } })
     },

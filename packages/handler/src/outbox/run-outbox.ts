@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type RunningTask, runPeriodically } from '@oncehook/kernel/time/run-periodically'
 import { backoffMs, TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { describeError, type WriteLog } from '../handler-log.ts'
@@ -27,13 +28,14 @@ export function runOutbox(parts: OutboxParts) {
   const { outbox, handler, functions, limits, log, random } = parts
   const running = new Set<Promise<void>>()
   const closing = new AbortController()
+  const sent = createSentMessages({ outbox, log, random })
   const names = Object.keys(functions)
   const claimDue = async (stopping: AbortSignal): Promise<void> => {
     const most = limits.concurrency - running.size
     if (most === 0) return
     const claimed = await outbox.claim({ handler, names, most, leaseMs: limits.timeoutMs + MARGIN_MS })
     for (const message of claimed) {
-      const sending = sendOne(parts, message, closing.signal).finally(() => {
+      const sending = sendOne({ ...parts, sent }, message, closing.signal).finally(() => {
         running.delete(sending)
         // There may be more, or another one was waiting for this slot.
         if (!stopping.aborted) poll.wake()
@@ -57,19 +59,19 @@ export function runOutbox(parts: OutboxParts) {
   }
 }
 
-async function sendOne(parts: OutboxParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
-  const { outbox, metrics, log } = parts
-  try {
-    await callFunction(parts, message, closing)
-  } catch (error) {
-    return failOne(parts, message, { error, isClosing: closing.aborted })
+type SendParts = OutboxParts & { readonly sent: ReturnType<typeof createSentMessages> }
+
+async function sendOne(parts: SendParts, message: ClaimedMessage, closing: AbortSignal): Promise<void> {
+  const { metrics, sent } = parts
+  if (!sent.has(message)) {
+    try {
+      await callFunction(parts, message, closing)
+    } catch (error) {
+      return failOne(parts, message, { error, isClosing: closing.aborted })
+    }
+    metrics.countMessage(message.name, 'sent')
   }
-  const { name, key, attempt } = message
-  metrics.countMessage(name, 'sent')
-  await outbox.remove(message).catch((error: unknown) => {
-    // Its lease ends, and it is sent again with the same key.
-    log({ level: 'error', message: 'A sent message cannot be removed', name, key, attempt, error })
-  })
+  await sent.remove(message, closing)
 }
 
 async function failOne(
@@ -130,4 +132,49 @@ async function callFunction(
     clearTimeout(timer)
     closing.removeEventListener('abort', onClosing)
   }
+}
+
+const PAUSE = { baseMs: 250, capMs: 2_000 }
+const MOST_TRIES = 4
+// Another worker may remove one of them, which this one does not learn.
+const MOST_REMEMBERED = 1_000
+
+function createSentMessages({ outbox, log, random }: Pick<OutboxParts, 'outbox' | 'log' | 'random'>) {
+  const unremoved = new Set<string>()
+  const remember = (name: string): void => {
+    unremoved.add(name)
+    const [oldest] = unremoved
+    if (unremoved.size > MOST_REMEMBERED && oldest !== undefined) unremoved.delete(oldest)
+  }
+  const tryRemoving = async (message: ClaimedMessage, closing: AbortSignal): Promise<boolean> => {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await outbox.remove(message)
+      } catch (error) {
+        if (failures + 1 >= MOST_TRIES || closing.aborted) throw error
+        await sleep(backoffMs(PAUSE, failures, random), undefined, { signal: closing }).catch(() => undefined)
+      }
+    }
+  }
+  return {
+    /** Whether a message was sent and is perhaps not removed. It must neither be sent again nor be dead. */
+    has: (message: ClaimedMessage): boolean => unremoved.has(nameOf(message)),
+    /** Tries again a few times; if that fails, or takes too long, its lease ends and it is claimed again. Never rejects. */
+    async remove(message: ClaimedMessage, closing: AbortSignal): Promise<void> {
+      const { name, key, attempt } = message
+      // Before the first try: it may take longer than the lease.
+      remember(nameOf(message))
+      try {
+        // If not, its lease has ended: it may be on its way to this worker as a new claim.
+        if (await tryRemoving(message, closing)) unremoved.delete(nameOf(message))
+      } catch (error) {
+        log({ level: 'error', message: 'A sent message cannot be removed', name, key, attempt, error })
+      }
+    },
+  }
+}
+
+/** An expired key can come again, with another id. A store may have ids that are no texts. */
+function nameOf({ key, id }: ClaimedMessage): string {
+  return `${key} ${String(id)}`
 }
