@@ -30,10 +30,10 @@ export function Shell() {
         Skip to the content
       </a>
       <header className="border-b border-line">
-        <div className="mx-auto flex w-full max-w-[110rem] flex-wrap items-center gap-x-4 gap-y-1 px-3 py-1">
+        <div className="mx-auto flex w-full max-w-[110rem] flex-wrap items-center gap-x-4 gap-y-1 px-3 py-1 max-sm:gap-x-2">
           <strong>Oncehook</strong>
           {session !== null && <Pages />}
-          <span className="ml-auto flex flex-wrap items-center gap-2">
+          <span className="ml-auto flex flex-wrap items-center gap-2 max-sm:gap-1">
             <ThemeChoice />
             {session !== null && <SessionButtons session={session} />}
           </span>
@@ -48,9 +48,17 @@ function Pages() {
   const navigate = useNavigate()
   useKeys(Object.fromEntries(PAGES.map(({ to, letter }) => [`g ${letter}`, () => void navigate({ to })])))
   return (
-    <nav aria-label="Pages" className="flex flex-wrap">
+    <nav
+      aria-label="Pages"
+      className="flex flex-wrap max-sm:order-last max-sm:w-full max-sm:flex-nowrap max-sm:overflow-x-auto max-sm:p-1"
+    >
       {PAGES.map(({ to, text }) => (
-        <Link key={to} to={to} className="chip" activeOptions={{ exact: to === '/', includeSearch: false }}>
+        <Link
+          key={to}
+          to={to}
+          className="chip whitespace-nowrap"
+          activeOptions={{ exact: to === '/', includeSearch: false }}
+        >
           {text}
         </Link>
       ))}
@@ -62,13 +70,14 @@ function ThemeChoice() {
   return (
     <select
       aria-label="Theme"
+      title="Theme"
       className="input"
       defaultValue={readTheme()}
       onChange={({ target }) => chooseTheme(target.value)}
     >
       {THEMES.map((theme) => (
         <option key={theme} value={theme}>
-          Theme: {theme}
+          {theme}
         </option>
       ))}
     </select>
@@ -93,7 +102,7 @@ function SessionButtons({ session }: { readonly session: Session }) {
   return (
     <>
       <button type="button" className="button" onClick={() => setKeysShown(true)}>
-        Keys <kbd>?</kbd>
+        <span className="max-sm:sr-only">Keys</span> <kbd>?</kbd>
       </button>
       <Link to="/sessions" className="chip">
         Sessions

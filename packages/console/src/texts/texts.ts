@@ -70,6 +70,8 @@ export const texts = {
       rate_limited: 'Wait a minute, then try again.',
       not_found: 'Check the address, or search in the list.',
       invalid_request: 'Correct the input.',
+      precondition_failed: 'Somebody else has changed the order. Look at it again, then correct it.',
+      order_paid: 'A paid order is not corrected. Refund the payment at its provider, then close the event.',
       events_busy: 'Wait until the event is settled, or release it.',
       event_not_dead: 'Its state has changed. Check its current state.',
       test_event_not_signable: 'Only the provider can sign: send a test event from its dashboard.',
