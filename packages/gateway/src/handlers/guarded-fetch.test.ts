@@ -15,8 +15,14 @@ const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n'
 const NOTHING = gzipSync('').toString('latin1').repeat(150_000)
 
 describe('createGuardedFetch', () => {
-  it('ends an answer whose body has many bytes that become none', async () => {
-    const begin = `${CHUNKED}content-encoding: gzip\r\n\r\n${NOTHING.length.toString(16)}\r\n${NOTHING}`
+  it.each([
+    ['that is announced again and again', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(20_000) + CHUNKED],
+    ['whose body has pieces of one byte', `${CHUNKED}\r\n${'1\r\na\r\n'.repeat(20_000)}1\r\na`],
+    [
+      'whose body has many bytes that become none',
+      `${CHUNKED}content-encoding: gzip\r\n\r\n${NOTHING.length.toString(16)}\r\n${NOTHING}`,
+    ],
+  ])('ends an answer %s', async (_, begin) => {
     await using ends = new AsyncDisposableStack()
     const flood = createNetServer((socket) => {
       socket.on('error', () => undefined)

@@ -1,7 +1,7 @@
 import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallFetch } from '@oncehook/kernel/secrets/service-token'
 import ipaddr from 'ipaddr.js'
-import { Agent, fetch, type RequestInit } from 'undici'
+import { Agent, type Dispatcher, fetch, type RequestInit } from 'undici'
 
 /** Resolves a name to all its addresses, as `lookup` of node:dns/promises does. */
 export type Lookup = (name: string, options: LookupOptions & { all: true }) => Promise<LookupAddress[]>
@@ -18,6 +18,35 @@ export function isPrivateAddress(error: unknown): boolean {
 /** More than any answer that a call reads, as it is sent: a compressed one may have many bytes that become none. */
 const MOST_ANSWER_BYTES = 2 * 1024 * 1024
 
+const MOST_PARTS = 5_000
+// Each may have as many headers as the answer itself.
+const PARTS_OF_HEAD = 100
+
+/**
+ * Ends an answer of very many parts: pieces of its body, or answers before it, such as `103 Early Hints`. Each costs time in which
+ * the process receives no delivery, and a handler can send them as long as a call lasts.
+ */
+const limitParts: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) => {
+  let parts = 0
+  const takes = (more: number, controller: Dispatcher.DispatchController): boolean => {
+    parts += more
+    if (parts > MOST_PARTS) controller.abort(new RangeError('The answer has too many parts'))
+    return parts <= MOST_PARTS
+  }
+  const counted: Dispatcher.DispatchHandler = {
+    onRequestStart: (...start) => handler.onRequestStart?.(...start),
+    onResponseStart(controller, ...head) {
+      if (takes(PARTS_OF_HEAD, controller)) handler.onResponseStart?.(controller, ...head)
+    },
+    onResponseData(controller, chunk) {
+      if (takes(1, controller)) handler.onResponseData?.(controller, chunk)
+    },
+    onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+    onResponseError: (...failure) => handler.onResponseError?.(...failure),
+  }
+  return dispatch(options, counted)
+}
+
 /**
  * Creates a fetch for one handler. The address of a name is checked when the connection is made, so that nobody who
  * controls the name can lead a call into the private network. Connections that are made at the same time share one
@@ -33,7 +62,7 @@ export function createGuardedFetch({
 }): CallFetch {
   const shared = shareLookups(lookup)
   const connect = { lookup: toConnectLookup(mayBePrivate ? shared : onlyPublic(shared)) }
-  const agent = new Agent({ allowH2: false, connect, maxResponseSize: MOST_ANSWER_BYTES })
+  const agent = new Agent({ allowH2: false, connect, maxResponseSize: MOST_ANSWER_BYTES }).compose(limitParts)
   // Only the types differ: undici's own fetch reads the same properties, and its responses have them.
   return async (address, init) =>
     (await fetch(address, { ...(init as unknown as RequestInit), dispatcher: agent })) as unknown as Response

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
 import { refusalOf } from '@oncehook/fulfilment/testing/fulfilment-client'
 import { holdCommands } from '@oncehook/kernel/testing/fail-point'
 import { testDatabase } from '@oncehook/kernel/testing/test-database'
@@ -60,6 +61,27 @@ describe('a flood of slow calls of one operator or stranger', () => {
     await calls
     expect(ended.filter((code) => code === 'overloaded')).toEqual(refused)
   })
+})
+
+it('what one operator does not finish sending keeps out only large inputs of the same operator', async () => {
+  const { alice } = system.tokens.operators
+  const port = Number(new URL(system.gateway.adminUrl).port)
+  const lines = [
+    ...['POST /operator/overview HTTP/1.1', `Host: 127.0.0.1:${port}`, `Authorization: Bearer ${alice}`],
+    ...['Content-Type: application/json', 'Content-Length: 5000', '', '{'],
+  ]
+  const answers: string[] = []
+  const sockets = Array.from({ length: 100 }, () =>
+    connect(port, '127.0.0.1')
+      .on('data', (data) => answers.push(String(data)))
+      .on('error', () => undefined),
+  )
+  for (const socket of sockets) socket.write(lines.join('\r\n'))
+  await expect.poll(() => answers.filter((answer) => answer.includes('"overloaded"'))).toHaveLength(100 - 64)
+  for (const name of ['alice', 'bob'] as const) {
+    expect(await codeOf(system.operator(name).overview.query())).toBe('none')
+  }
+  for (const socket of sockets) socket.destroy()
 })
 
 it('a flood of sign-ins of one operator waits no longer than a short queue, and leaves the audit log to others', async () => {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as afterOthers } from 'node:timers/promises'
 import { type AppError, isFailure, toAppError } from '@oncehook/kernel/http/errors'
 import { writeBounded } from '@oncehook/kernel/log/bounded-lines'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import { toUnavailable } from '@oncehook/kernel/mongo/write-outcome'
-import { type Caller, handleRpc } from '@oncehook/kernel/rpc/handle-rpc'
+import { type Caller, handleRpc, type InputReading } from '@oncehook/kernel/rpc/handle-rpc'
 import { Secret } from '@oncehook/kernel/secrets/secret'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
 import type { AnyProcedure, AnyRouter } from '@trpc/server'
@@ -175,6 +176,21 @@ const MOST_BYTES = 524_288
 const MOST_PARTS = 10_000
 // What the two procedures take that need no role is empty.
 const MOST_BYTES_WITHOUT_ROLE = 1_024
+const SMALL_BYTES = 4_096
+const MOST_UNREAD = 62
+
+/** Creates the limits of reading: a few large inputs of an operator at a time, and what else the process does comes in between. */
+function limitReading(): (operator: Operator, request: IncomingMessage) => InputReading {
+  const takeTurn = createTurnsOfEach(AT_ONCE, MOST_UNREAD)
+  return ({ name, roles }, { headers }) => {
+    const isLarge = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES
+    return {
+      maxBytes: roles.size === 0 ? MOST_BYTES_WITHOUT_ROLE : MOST_BYTES,
+      maxParts: MOST_PARTS,
+      inTurn: (read) => (isLarge ? takeTurn(name, () => afterOthers().then(read)) : read()),
+    }
+  }
+}
 
 /** Creates the operator API. Each call needs an operator's token, and its log line names its subject. */
 function createOperatorApi(deps: {
@@ -185,11 +201,11 @@ function createOperatorApi(deps: {
   parts: OperatorParts
 }): Answer {
   const { identify, failedLogins, errors, openAudit, parts } = deps
+  const readingOf = limitReading()
   const authenticate = async (request: IncomingMessage): Promise<Operator & Caller> => {
     try {
       const operator = await identify(request.headers.authorization, request)
-      const maxBytes = operator.roles.size === 0 ? MOST_BYTES_WITHOUT_ROLE : MOST_BYTES
-      return { ...operator, reading: { maxBytes, maxParts: MOST_PARTS } }
+      return { ...operator, reading: readingOf(operator, request) }
     } catch (error) {
       const known = toUnavailable(error) ?? toAppError(error)
       // Nobody failed to sign in if the database or the issuer did not answer.

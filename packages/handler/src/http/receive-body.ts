@@ -65,7 +65,7 @@ async function readBody(chunks: BodyChunks, part: BodyPart, limits: BodyLimits):
   })
   const timer = setTimeout(() => timeUp.abort(), bodyTimeoutMs)
   try {
-    return await Promise.race([collect(chunks, part, maxBytes), late])
+    return await Promise.race([collect(chunks, part, maxBytes), late, part.displaced])
   } finally {
     clearTimeout(timer)
   }
@@ -84,6 +84,7 @@ async function collect(chunks: BodyChunks, part: BodyPart, maxBytes: number): Pr
   } catch {
     return 'broken'
   }
+  part.complete()
   return Buffer.concat(parts)
 }
 
@@ -91,32 +92,67 @@ async function collect(chunks: BodyChunks, part: BodyPart, maxBytes: number): Pr
 export interface BodyPart extends Disposable {
   /** Takes this many bytes more. False if they would be too many. */
   grow(bytes: number): boolean
+  /** Says that the body has arrived: it keeps its room until the part is disposed of. */
+  complete(): void
+  /** Resolves when a body that came later has taken the room. */
+  readonly displaced: Promise<'crowded'>
+}
+
+interface Arriving {
+  bytes: number
+  giveUp: () => void
 }
 
 export type BodyMemory = ReturnType<typeof createBodyMemory>
 
 /**
  * Creates a memory of this many bytes. Only bytes that have arrived count: a sender that announces a large body and sends
- * nothing takes no room from the others.
+ * nothing takes no room from the others. If there is no room, the body that has been arriving for the longest time loses
+ * its own: nobody keeps others out by sending slowly. None loses its room for one that would find too little all the same.
  */
 export function createBodyMemory(mostBytes: number) {
   let used = 0
+  /** The bodies that are arriving, in the order of their first bytes. */
+  const arriving = new Set<Arriving>()
+  const makeRoom = (bytes: number, own: Arriving): boolean => {
+    const yielding: Arriving[] = []
+    let free = mostBytes - used
+    for (const first of arriving) {
+      if (bytes <= free || first === own) break
+      yielding.push(first)
+      free += first.bytes
+    }
+    if (bytes > free) return false
+    for (const { giveUp } of yielding) giveUp()
+    return true
+  }
   return {
     open(): BodyPart {
-      let own = 0
+      const own: Arriving = { bytes: 0, giveUp: () => undefined }
       let isOpen = true
+      const displaced = new Promise<'crowded'>((resolve) => {
+        own.giveUp = () => {
+          free()
+          resolve('crowded')
+        }
+      })
+      const free = (): void => {
+        isOpen = false
+        arriving.delete(own)
+        used -= own.bytes
+        own.bytes = 0
+      }
       return {
+        displaced,
         grow(bytes) {
-          if (!isOpen || used + bytes > mostBytes) return false
-          own += bytes
+          if (isOpen) arriving.add(own)
+          if (!isOpen || !makeRoom(bytes, own)) return false
+          own.bytes += bytes
           used += bytes
           return true
         },
-        [Symbol.dispose]() {
-          isOpen = false
-          used -= own
-          own = 0
-        },
+        complete: () => void arriving.delete(own),
+        [Symbol.dispose]: free,
       }
     },
   }

@@ -36,7 +36,7 @@ it.each<[Verification, number, string[]]>([
   expect(process.mock.calls).toEqual(types.map((type) => [expect.objectContaining({ type })]))
 })
 
-it('a body that finds no room gets 503, and finds room when the others are answered', async () => {
+it('a body that finds no room gets 503, displaces none, and finds room when the others are answered', async () => {
   const gate = Promise.withResolvers<void>()
   const { send, process } = create({ ...unreadable, code: 'event_invalid' })
   process.mockImplementationOnce(async () => {
@@ -59,4 +59,22 @@ it('a body that finds no room gets 503, and finds room when the others are answe
   gate.resolve()
   expect([(await first).status, (await slow).status]).toEqual([200, 200])
   expect((await send(() => [body])).status).toBe(200)
+})
+
+it('a body that arrives takes the room of the one that has been arriving for the longest time', async () => {
+  const taken = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = (index: number) =>
+    async function* () {
+      yield Buffer.alloc(450)
+      taken[index]?.resolve()
+      await new Promise(() => undefined)
+    }
+  const { send } = create(refused)
+  const answers: unknown[] = []
+  for (const [index, { promise }] of taken.entries()) {
+    void send(slow(index)).then(({ status }) => answers.push([index, status]))
+    await promise
+  }
+  expect((await send(() => [Buffer.alloc(200)])).status).toBe(401)
+  expect(answers).toEqual([[0, 503]])
 })

@@ -28,14 +28,17 @@ export interface Caller {
    * @throws a catalogue error
    */
   readonly checkInput?: (input: Uint8Array) => void
-  /** How an input of the caller is read. Default: up to 1 MiB of any number of values. */
+  /** How an input of the caller is read. Default: up to 1 MiB of any number of values, at once. */
   readonly reading?: InputReading
 }
 
-interface InputReading {
+/** Parsing blocks the process, and what is parsed may be refused only afterwards. */
+export interface InputReading {
   readonly maxBytes: number
   /** See `StrictJsonOptions`. */
   readonly maxParts?: number
+  /** Waits for the caller's turn to read an input. */
+  readonly inTurn: <Input>(read: () => Promise<Input>) => Promise<Input>
 }
 
 export interface RpcResult<Context = unknown> {
@@ -119,10 +122,10 @@ async function guard<Known extends Caller>(
   try {
     checkHead(request)
     const known = await authenticate()
-    const { checkInput: check, reading = { maxBytes: MAX_CALL_BYTES } } = known
+    const { checkInput: check, reading = AT_ONCE } = known
     // Whoever must be recognised by the input is nobody before.
     if (check === undefined) caller = known
-    const input = await readInput(request, { ...rules, check, reading })
+    const input = await reading.inTurn(() => readInput(request, { ...rules, check, reading }))
     return { caller: known, input, refusal: null }
   } catch (error) {
     return { caller, refusal: toAppError(error) }
@@ -176,6 +179,8 @@ function nameOf(router: AnyRouter, path: string): string {
 /** Maximum body size of a call. 500 events with the longest names fit. */
 const MAX_CALL_BYTES = 1_048_576
 
+const AT_ONCE: InputReading = { maxBytes: MAX_CALL_BYTES, inTurn: (read) => read() }
+
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 
 /**
@@ -194,7 +199,7 @@ interface InputRules {
   readonly url: URL
   readonly mayBeEmpty: boolean
   readonly check?: ((input: Uint8Array) => void) | undefined
-  readonly reading: InputReading
+  readonly reading: Pick<InputReading, 'maxBytes' | 'maxParts'>
 }
 
 /**

@@ -115,6 +115,27 @@ describe('GroupCommit', () => {
     expect(group.waiting).toBe(0)
   })
 
+  it('lets the members of a batch wait for room, and leaves half of it to those that come alone', async () => {
+    const { group, commands } = openGroupCommit({ maxWaitingBytes: 20 })
+    const batch = group.writeBatch(makers('m', 25), { bytes: 2, endsAt: 1_000 })
+    await settle()
+    expect(group.waiting).toBe(25)
+    const single = group.write('single', 10)
+    expect(await group.write('beyond', 1)).toBe('unknown')
+    await answerAll(commands)
+    expect(await batch).toEqual(Array(25).fill('stored'))
+    expect(await single).toBe('stored')
+    expect(commands.map(({ members }) => members.length)).toEqual([5, 1, 5, 5, 5, 5])
+    expect(commands.flatMap(({ members }) => members)).toEqual([
+      ...makers('m', 5).map((make) => make()),
+      'single',
+      ...makers('m', 25)
+        .slice(5)
+        .map((make) => make()),
+    ])
+    expect(group.waiting).toBe(0)
+  })
+
   it('includes a record that arrives after a large batch in the next command, not after the batch', async () => {
     const { group, commands } = openGroupCommit({ maxMembersOfBatch: 3 })
     const batch = group.writeBatch(makers('m', 9), { bytes: 1, endsAt: 1_000 })
@@ -125,9 +146,20 @@ describe('GroupCommit', () => {
     await batch
     expect(commands.map(({ members }) => members)).toEqual([
       ['m0', 'm1', 'm2'],
-      ['single'],
-      ['m3', 'm4', 'm5'],
+      ['single', 'm3', 'm4', 'm5'],
       ['m6', 'm7', 'm8'],
+    ])
+  })
+
+  it('gives batches their turns when there is not room for all', async () => {
+    const { group, commands } = openGroupCommit({ maxMembersOfBatch: 2, maxWaitingBytes: 6 })
+    const batches = ['a', 'b', 'c'].map((name) => group.writeBatch(makers(name, 3), { bytes: 1, endsAt: 1_000 }))
+    await answerAll(commands)
+    expect(await Promise.all(batches)).toEqual(batches.map(() => Array(3).fill('stored')))
+    expect(commands.map(({ members }) => members)).toEqual([
+      ['a0', 'a1', 'b0'],
+      ['b1', 'b2', 'c0'],
+      ['c1', 'c2', 'a2'],
     ])
   })
 

@@ -35,7 +35,7 @@ export interface ReplayRunnerDeps {
 }
 
 const LOOK_MS = 250
-// Otherwise. A process looks at once when an operator starts a replay there.
+// While no replay runs. A process looks at once when an operator starts a replay there.
 const LOOK_IDLE_MS = 20_000
 const IDLE_AFTER_MS = 5_000
 const REST_MS = 1_000
@@ -55,7 +55,8 @@ const PART = { ms: 4_000, records: 50_000, leastRecords: 100 } as const
 export class ReplayRunner {
   readonly #deps: ReplayRunnerDeps
   #timer: RunningTask | undefined
-  /** When it last worked on a replay, by `performance.now()`. */
+  #isIdle = false
+  /** When it last knew of a running replay, by `performance.now()`. */
   #foundAt = Number.NEGATIVE_INFINITY
   #stopping = false
   #partRecords: number
@@ -67,8 +68,8 @@ export class ReplayRunner {
 
   start(): void {
     const { random, onError } = this.#deps
-    const everyMs = (): number => (performance.now() - this.#foundAt > IDLE_AFTER_MS ? LOOK_IDLE_MS : LOOK_MS)
-    this.#timer = runPeriodically({ task: () => this.tick(), everyMs, random, onError })
+    const everyMs = (): number => (this.#isIdle ? LOOK_IDLE_MS : LOOK_MS)
+    this.#timer = runPeriodically({ task: () => this.#look(), everyMs, random, onError })
   }
 
   /** Looks for a replay at once. */
@@ -93,6 +94,21 @@ export class ReplayRunner {
       this.#foundAt = performance.now()
       await this.#advance(replay)
     }
+  }
+
+  /** A round, unless there is no replay to run. It looks often if one runs in another process, because that process may die. */
+  async #look(): Promise<void> {
+    if (performance.now() - this.#foundAt > IDLE_AFTER_MS) {
+      this.#isIdle = !(await this.#anyRuns())
+      if (this.#isIdle) return
+      this.#foundAt = performance.now()
+    }
+    await this.tick()
+  }
+
+  async #anyRuns(): Promise<boolean> {
+    const options = { projection: { _id: 1 } }
+    return (await this.#deps.db.collection<ReplayDocument>(REPLAYS).findOne(this.#runnable, options)) !== null
   }
 
   async #lease(): Promise<ReplayDocument | null> {
