@@ -13,7 +13,6 @@ export type CauseName =
   | 'secret_ended'
   | 'secret_blank'
   | 'secret_unreadable'
-  | 'settings'
   | 'test_mode'
   | 'unknown'
   | 'url'

@@ -19,13 +19,14 @@ export function EventOrder({ event }: { readonly event: EventDetails }) {
   const [seen, setSeen] = useState<Order | null>(null)
   const isMismatch = event.state === 'dead' && /^(?:amount|currency)_mismatch$/.test(event.reason ?? '')
   const paid = order ? paidOf(event, order) : null
+  const fits = order && paid === formatAmount(order.amountDue, order.currency)
   const differing = paid === null ? 'an amount that cannot be read' : `${paid}: does not fit`
   return (
     <Section title="Order">
       <QueryProblem error={error} />
       {order === null && <p>{NO_ORDER}</p>}
-      {order && <OrderFacts order={order} paid={isMismatch ? <Marked look="bad" text={differing} /> : paid} />}
-      {order && isMismatch && (
+      {order && <OrderFacts order={order} paid={isMismatch && !fits ? <Marked look="bad" text={differing} /> : paid} />}
+      {order && isMismatch && !fits && (
         <p className="mt-2">
           <GuardedButton
             text="Correct the order…"

@@ -120,7 +120,7 @@ function logCall(
     const { code } = error
     const one = (): void => deps.logger.info({ ...line, code }, 'request.completed')
     const many = (counted: object): void => deps.logger.info(counted, 'request.completed')
-    writeBounded(deps.logger, { procedure, status, code }, { one, many })
+    writeBounded(deps.logger, 'request.completed', { procedure, status, code }, { one, many })
   } else deps.logger.info(error === undefined ? line : { ...line, code: error.code }, 'request.completed')
 }
 

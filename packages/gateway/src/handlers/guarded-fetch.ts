@@ -103,7 +103,7 @@ function onlyPublic(lookup: Lookup): Lookup {
 /** Public by its range, but the agent of the host answers there in every network of Azure (learn.microsoft.com/azure, "168.63.129.16"). */
 const OF_THE_HOST = '168.63.129.16'
 
-/** All that is assigned of the public addresses of IPv6 (RFC 4291 section 2.4). Others can hold one of this network. */
+/** All that is assigned of the public addresses of IPv6 (IANA, “Internet Protocol Version 6 Address Space”: global unicast). Others can hold one of this network. */
 const PUBLIC_V6 = ipaddr.IPv6.parseCIDR('2000::/3')
 
 export function isPublic(address: string): boolean {

@@ -268,8 +268,8 @@ export function logCalled(
     if (isFailure(status)) logger.error(written, 'operator.called')
     else logger.info(written, 'operator.called')
   }
-  if (roles.size === 0) writeBounded(logger, { procedure, status }, { one: () => write(shown), many: write })
-  else write(shown)
+  if (roles.size > 0) write(shown)
+  else writeBounded(logger, 'operator.called', { procedure, status }, { one: () => write(shown), many: write })
 }
 
 /** What operators use on the private listener. */

@@ -83,7 +83,7 @@ function logRefused({ logger, metrics, summary }: RefuseDeps, call: WebhookCall,
   if (isFailure(status) && !notChecked.is(error)) {
     const one = (): void => logger.error({ ...line, error }, 'webhook.failed')
     const many = (counted: object): void => logger.error(counted, 'webhook.failed')
-    writeBounded(logger, { provider, status, code }, { one, many })
+    writeBounded(logger, 'webhook.failed', { provider, status, code }, { one, many })
   } else if (status !== 429 && summary.takeLine()) logger.warn({ ...line, address }, 'webhook.refused')
   else summary.add({ ...details, requestId: ids.requestId, provider, address, status, code })
 }

@@ -19,7 +19,8 @@ export function createSettledLog({ logger, handler, fields }: SettledLog): (sett
   })
   const defer = (settled: SettledClaim, delayMs: number): void => {
     const many = (counted: object): void => logger.warn(counted, 'event.deferred')
-    writeBounded(logger, { handler }, { one: () => many({ ...lineOf(settled), delayMs }), many })
+    const one = (): void => many({ ...lineOf(settled), delayMs })
+    writeBounded(logger, `event.deferred ${handler}`, { handler, code: settled.attempt.code }, { one, many })
   }
   return (settled) => {
     const { settlement } = settled

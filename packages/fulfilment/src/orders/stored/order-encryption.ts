@@ -62,7 +62,7 @@ export function openOrder(order: LiveOrder, encryption: Encryption): ReadableOrd
 /** Logs a damaged order. It may be read often: of such lines, those beyond 100 in a second share one. */
 export function reportUnreadable(logger: Logger, details: { readonly orderId: string }): void {
   const write = (line: object): void => logger.error(line, 'order.unreadable')
-  writeBounded(logger, {}, { one: () => write(details), many: write })
+  writeBounded(logger, 'order.unreadable', {}, { one: () => write(details), many: write })
 }
 
 /** Whether a stored order has every field that its representation needs. Imported documents may lack some. */

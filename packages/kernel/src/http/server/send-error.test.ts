@@ -91,6 +91,9 @@ describe('the log of refused requests', () => {
     const { logger, lines } = memoryLogger()
     for (let times = 0; times < 250; times += 1) logFailure(logger, new TypeError('a bug'), { requestId: REQUEST_ID })
     expect(lines).toHaveLength(100)
+    // A flood of one name hides no line of another.
+    logFailure(logger, methodNotAllowed(), { requestId: REQUEST_ID })
+    expect(lines.pop()).toMatchObject({ msg: 'request.refused', requestId: REQUEST_ID })
     vi.runAllTimers()
     const counted = { msg: 'request.failed', level: 'error', route: 'unknown', code: 'internal', times: 150 }
     expect(lines.slice(100)).toMatchObject([counted])

@@ -122,7 +122,7 @@ function logInternal(logger: Logger, thrown: unknown, request: Omit<RefusedReque
   const { requestId, clientRequestId, route = 'unknown' } = request
   const write = (line: object): void => logger.error(line, 'request.failed')
   const one = (): void => write({ requestId, clientRequestId, error: thrown })
-  writeBounded(logger, { route, code: 'internal' }, { one, many: write })
+  writeBounded(logger, 'request.failed', { route, code: 'internal' }, { one, many: write })
 }
 
 /**
@@ -148,6 +148,7 @@ export function logRefused(logger: Logger, refused: RefusedRequest): void {
   const shown = status >= 500 && cause !== undefined ? { ...line, error } : line
   writeBounded(
     logger,
+    'request.refused',
     { route, status, code },
     {
       one: () => logger[isAsked ? 'info' : 'warn'](shown, 'request.refused'),
