@@ -45,7 +45,7 @@ function expectedEvents({ events }: Sample, body: unknown) {
 
 /** These events change no order, or not before their provider was asked. */
 const NO_PAYMENTS = new Set([
-  ...['adyen-platform', 'app-store', 'discord', 'docusign', 'fusionauth', 'github', 'gitlab', 'hubspot', 'meta'],
+  ...['app-store', 'discord', 'docusign', 'fusionauth', 'github', 'gitlab', 'hubspot', 'meta'],
   ...['plaid', 'sendgrid', 'slack', 'wise', 'x', 'zoom'],
   ...['flutterwave', 'mercadopago', 'mollie-classic'],
 ])

@@ -30,14 +30,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       'net.authorize.payment.fraud.declined': FAILED,
     },
     permits: { ...PAYMENTS, requireAmount: false },
-    sample: {
-      ...{ notificationId: 'f813b98f-3552-4eeb-ba40-acb4704eeba3', webhookId: '63d6fea2-aa13-4b1d-a204-f5fbc15942b7' },
-      ...{ eventType: 'net.authorize.payment.authcapture.created', eventDate: '2017-03-08T17:35:37.155999Z' },
-      payload: {
-        ...{ responseCode: 1, authCode: '8VTPDC', avsResponse: 'Y', authAmount: 10, invoiceNumber: 'order_1' },
-        ...{ entityName: 'transaction', id: '60019392075' },
-      },
-    },
   },
   /**
    * cashfree.com/docs/api-reference/webhooks/payloads-and-signatures: the key is the client secret. A timestamp of ten digits is in
@@ -63,22 +55,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       PAYMENT_FAILED_WEBHOOK: FAILED,
       PAYMENT_USER_DROPPED_WEBHOOK: FAILED,
     },
-    sample: {
-      data: {
-        order: { order_id: 'order_1', order_amount: 2, order_currency: 'INR', order_tags: null },
-        payment: {
-          ...{ cf_payment_id: 'pay_1', payment_status: 'SUCCESS', payment_amount: 1, payment_currency: 'INR' },
-          ...{
-            payment_message: '00::Transaction success',
-            payment_time: '2025-01-15T12:20:29+05:30',
-            payment_group: 'upi',
-          },
-        },
-        customer_details: { customer_id: 'cus_1' },
-      },
-      event_time: '2025-01-15T12:20:29+05:30',
-      type: 'PAYMENT_SUCCESS_WEBHOOK',
-    },
   },
   /** checkout.com/docs/developer-resources/webhooks: a payment counts when it is captured; `payment_approved` only authorises it. */
   {
@@ -103,14 +79,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       payment_canceled: FAILED,
       payment_expired: FAILED,
     },
-    sample: {
-      ...{ id: 'evt_1', type: 'payment_captured', version: '1.0.0', created_on: '2025-10-09T08:53:20Z' },
-      data: {
-        ...{ id: 'pay_1', action_id: 'act_1', reference: 'order_1', amount: 6540, currency: 'USD' },
-        ...{ response_code: '10000', response_summary: 'Approved', processed_on: '2025-10-09T08:53:20Z' },
-      },
-      _links: {},
-    },
   },
   /**
    * docs.cdp.coinbase.com/commerce/api-arcitecture/webhooks-security and …/webhooks-fields; coinbase-commerce-node: a charge that is
@@ -131,17 +99,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     },
     types: { 'charge:confirmed': PAID, 'charge:failed': FAILED },
     redelivery: { hours: 72, source: 'docs.cdp.coinbase.com/commerce: three days' },
-    sample: {
-      ...{ attempt_number: 1, id: '00000000-0000-4000-8000-000000000001', scheduled_for: '2023-08-30T19:29:20Z' },
-      event: {
-        ...{ api_version: '2018-03-22', created_at: '2023-08-30T19:29:20Z', resource: 'event' },
-        ...{ id: '24934862-d980-46cb-9402-43c81b0cdba6', type: 'charge:confirmed' },
-        data: {
-          ...{ id: '2aee9dd1-67b8-43ef-8dfe-977959850f27', code: 'XA6G6ZFR', metadata: { order_id: 'order_1' } },
-          pricing: { local: { amount: '1.00', currency: 'USD' }, settlement: { amount: '1', currency: 'USDC' } },
-        },
-      },
-    },
   },
   /**
    * docs.moderntreasury.com/platform/reference/webhooks; the npm library modern-treasury: a type is the kind of the object and what
@@ -166,14 +123,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       'payment_order.returned': { is: FAILED, where: { '/data/direction': 'debit' } },
     },
     permits: { ...PAYMENTS, origin: ['/data/live_mode'] },
-    sample: {
-      event: 'completed',
-      data: {
-        ...{ id: '9f7e0efa-aeb7-4378-ae18-b4bb038e5495', object: 'payment_order', live_mode: true, type: 'ach' },
-        ...{ amount: 123100, currency: 'USD', direction: 'debit', metadata: { order_id: 'order_1' } },
-        ...{ created_at: '2019-12-12T22:27:22Z', updated_at: '2019-12-12T22:27:22Z' },
-      },
-    },
   },
   /**
    * paystack.com/docs/payments/webhooks: the key is the secret key of the API. There is no event id, so it is made from the body.
@@ -194,13 +143,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     types: { 'charge.success': { is: PAID, where: { '/data/status': 'success' } } },
     redelivery: { hours: 72, source: 'paystack.com/docs/payments/webhooks' },
     permits: { ...PAYMENTS, origin: ['/data/domain'] },
-    sample: {
-      event: 'charge.success',
-      data: {
-        ...{ id: 302961, domain: 'live', status: 'success', reference: 'qTPrJoy9Bx', amount: 10000, currency: 'NGN' },
-        ...{ paid_at: '2016-09-30T21:10:19.000Z', channel: 'card', metadata: { order_id: 'order_1' } },
-      },
-    },
     sent: { failed: 'invoice.payment_failed' },
   },
   /**
@@ -228,18 +170,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     types: { 'payment.captured': PAID, 'order.paid': PAID },
     redelivery: { hours: 24, source: 'razorpay.com/docs/webhooks' },
     permits: { ...PAYMENTS, origin: ['/account_id'] },
-    sample: {
-      ...{ entity: 'event', account_id: 'acc_1', event: 'payment.captured', contains: ['payment'] },
-      payload: {
-        payment: {
-          entity: {
-            ...{ id: 'pay_1', entity: 'payment', amount: 100, currency: 'INR', status: 'captured', method: 'card' },
-            ...{ order_id: 'order_1', captured: true, notes: { order_id: 'order_1' }, created_at: 1567674599 },
-          },
-        },
-      },
-      created_at: 1567674606,
-    },
   },
   /**
    * revenuecat.com/docs/integrations/webhooks: signed if the integration has a signing secret; its authorization header is a
@@ -271,17 +201,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
       expect: () => ({ '/event/environment': 'PRODUCTION' }),
       origin: ['/event/app_id'],
     },
-    sample: {
-      event: {
-        ...{ id: '12345678-1234-1234-1234-123456789012', type: 'INITIAL_PURCHASE', period_type: 'NORMAL' },
-        ...{ event_timestamp_ms: 1658726378679, transaction_id: '123456789012345', app_user_id: '1234567890' },
-        ...{ currency: 'USD', price: 4.99, price_in_purchased_currency: 4.99, store: 'APP_STORE' },
-        ...{ environment: 'PRODUCTION', app_id: '1234567890', product_id: 'com.subscription.weekly' },
-        is_family_share: false,
-        subscriber_attributes: { order_id: { updated_at_ms: 1662955084635, value: 'order_1' } },
-      },
-      api_version: '1.0',
-    },
   },
   /**
    * developer.revolut.com/docs/guides/merchant/monitor-and-observe/webhooks/verify-the-payload-signature: the time is in
@@ -303,10 +222,6 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     },
     redelivery: { hours: 1, source: 'developer.revolut.com/docs/merchant: 3 retries' },
     permits: { ...PAYMENTS, requireAmount: false },
-    sample: {
-      ...{ event: 'ORDER_COMPLETED', order_id: '9fc01989-3f61-4484-a5d9-ffe768531be9' },
-      merchant_order_ext_ref: 'order_1',
-    },
   },
   /** developer.squareup.com/docs/webhooks/step3validate: the URL is signed, exactly as Square's dashboard shows it. */
   {
@@ -332,18 +247,5 @@ export const PAYMENT_PRESETS: readonly Preset[] = [
     },
     redelivery: { hours: 24, source: 'developer.squareup.com/docs/webhooks' },
     permits: { ...PAYMENTS, origin: ['/merchant_id'] },
-    sample: {
-      ...{ merchant_id: '6SSW7HV8K2ST5', type: 'payment.updated', created_at: '2020-02-06T21:27:34.308Z' },
-      event_id: '6a8f5f28-54a1-4eb0-a98a-3111513fd4fc',
-      data: {
-        ...{ type: 'payment', id: 'pay_1' },
-        object: {
-          payment: {
-            ...{ id: 'pay_1', status: 'PENDING', amount_money: { amount: 100, currency: 'USD' } },
-            ...{ reference_id: 'order_1', source_type: 'CARD', version: 3 },
-          },
-        },
-      },
-    },
   },
 ]

@@ -13,7 +13,7 @@ export interface Preset {
   readonly signature: MacSignature | StandardSignature
   /** Headers of every delivery that are not signed, but that an operator may want to see. The signer puts the id there. */
   readonly unsignedHeaders?: readonly string[]
-  /** A body is a list of events, at most so many. The places and the sample are those of one of them. */
+  /** A body is a list of events, at most so many. The places are those of one of them. */
   readonly list?: { readonly most: number }
   readonly read: Places
   /** The provider's types that have an effect, with the status behind a full stop if it decides. */
@@ -22,8 +22,6 @@ export interface Preset {
   readonly redelivery?: Redelivery
   /** Default: those of a payment provider that always names an amount. */
   readonly permits?: SchemePermits<CommonSettings>
-  /** A body as the provider documents it. The signer puts other values into the places. */
-  readonly sample: object
   /** How the signer sends a payment. Default: by the first type that is a success, and the first that is a failure. */
   readonly sent?: SentTypes
 }
@@ -41,6 +39,8 @@ export interface MacSignature {
   readonly signedText?: string
   /** Default: seconds. */
   readonly timestampIn?: 'milliseconds'
+  /** Default: the text of the secret is the key. */
+  readonly secretEncoding?: 'hex'
   /**
    * The provider writes the signature in a form that varies, or beyond the usual ones: the generic scheme checks it, and takes
    * every form that cannot be mistaken. Otherwise only the usual form counts.

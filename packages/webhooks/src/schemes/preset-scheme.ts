@@ -11,7 +11,7 @@ import type { MacSignature, Place, Places, Preset, StandardSignature } from '../
 import { type CommonSettings, publicUrl } from '../settings/common-settings.ts'
 import { bodySignature } from '../signatures/body-signature.ts'
 import { listSignature } from '../signatures/list-signature.ts'
-import { readTextKey } from '../signatures/read-key.ts'
+import { readHexKey, readTextKey } from '../signatures/read-key.ts'
 import { secondsOf, timestampedSignature } from '../signatures/timestamped-signature.ts'
 import { genericHmac } from './generic/hmac.ts'
 import { prepareStandardCheck, readStandardKey, STANDARD_FAMILIES } from './generic/standard-webhooks.ts'
@@ -85,7 +85,8 @@ function macParts(signature: MacSignature): SignatureParts {
   if (timestampHeader === undefined) {
     const textBefore =
       before === '' ? {} : { before: ({ publicUrl: url = '' }: Settings) => before.replace('{url}', url) }
-    return bodySignature<Settings>({ algorithm, headers: [header], encoding, prefix, ...textBefore })
+    const parts = bodySignature<Settings>({ algorithm, headers: [header], encoding, prefix, ...textBefore })
+    return signature.secretEncoding === 'hex' ? { ...parts, readKey: readHexKey } : parts
   }
   return timestampedSignature({
     signatureHeader: header,

@@ -1,6 +1,5 @@
 import { PRESETS } from '../presets/presets.ts'
 import { adyen } from './adyen/adyen.ts'
-import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { appStore } from './app-store/app-store.ts'
 import { braintree } from './braintree/braintree.ts'
 import { genericHmac } from './generic/hmac.ts'
@@ -36,7 +35,6 @@ import { zoom } from './services/zoom.ts'
 const ALL: readonly Scheme[] = [
   ...PRESETS.map((preset) => presetScheme(preset)),
   adyen,
-  adyenPlatform,
   appStore,
   braintree,
   discord,

@@ -5,8 +5,12 @@ import { standardWebhooks } from './generic/standard-webhooks.ts'
 import { writeJson } from './json-body.ts'
 import { toNumber, toUuid } from './made-ids.ts'
 import { type PaymentTypes, plainTypes } from './payment-event.ts'
+import samples from './samples.json' with { type: 'json' }
 import { jsonSigner, type SchemeEvent, toSchemeEvent } from './scheme-event.ts'
 import { type HeaderLine, type Signer, SigningError, type SigningRequest } from './signer.ts'
+
+/** Bodies as the providers document them, by the names of the presets. */
+const SAMPLES: ReadonlyMap<string, object> = new Map(Object.entries(samples))
 
 /**
  * The signer of a preset. Its bodies are the documented one, with the values of the event in their places, written as the
@@ -52,8 +56,8 @@ function unsignedLines({ unsignedHeaders = [] }: Preset, { eventId = 'simulated'
   return unsignedHeaders.map((name) => [name, eventId])
 }
 
-function paymentIdIn({ sample, read }: Preset, paymentId: string): string {
-  const found = [read.object].flat().map((pointer) => findIn(sample, pointer))
+function paymentIdIn({ name, read }: Preset, paymentId: string): string {
+  const found = [read.object].flat().map((pointer) => findIn(SAMPLES.get(name) ?? {}, pointer))
   const first = found.find((one) => one !== undefined)
   return String(idLike(first?.object[first.name], paymentId))
 }
@@ -85,11 +89,7 @@ function mappingOf({ types, sent }: Preset, { succeeded, failed }: PaymentTypes)
   }
 }
 
-function bodyOf(
-  { sample, read, types, sent }: Preset,
-  { succeeded, failed }: PaymentTypes,
-  event: SchemeEvent,
-): object {
+function bodyOf({ name, read, types, sent }: Preset, { succeeded, failed }: PaymentTypes, event: SchemeEvent): object {
   const hasStatus = read.status !== undefined && [succeeded, failed].includes(event.type)
   const end = hasStatus ? event.type.lastIndexOf('.') : event.type.length
   const conditions = Object.entries(meaningOf(types[event.type]).where ?? {})
@@ -106,7 +106,7 @@ function bodyOf(
     // Other conditions are met by what the sample has.
     ...conditions.map(([pointer, value]) => [pointer, (shown: unknown) => (isScalar(value) ? value : shown)] as const),
   ]
-  const body = structuredClone(sample)
+  const body = structuredClone(SAMPLES.get(name) ?? {})
   for (const [place = [], change] of changes) {
     const found = [place].flat().map((pointer) => findIn(body, pointer))
     const first = found.find((one) => one !== undefined)
@@ -137,7 +137,7 @@ function idLike(shown: unknown, id: string): string | number {
 
 function amountLike(shown: unknown, { amount, currency }: SchemeEvent, { amountIn, decimals = {} }: Places) {
   const [provider, iso] = new Map(Object.entries(decimals)).get(currency) ?? [0, 0]
-  const units = amount * 10 ** (provider - iso)
+  const units = provider < iso ? amount / 10 ** (iso - provider) : amount * 10 ** (provider - iso)
   if (!Number.isInteger(units)) throw new SigningError(`The provider cannot express this amount in ${currency}`)
   const written = amountIn === 'decimal' ? toDecimal(units, currency) : String(units)
   return typeof shown === 'number' ? Number(written) : written

@@ -1,7 +1,6 @@
 import { PRESETS } from '../presets/presets.ts'
 import { DOCUSIGN, HUBSPOT, META, SLACK, X, ZOOM } from '../presets/services.ts'
 import { adyen } from './adyen/adyen.ts'
-import { adyenPlatform } from './adyen/adyen-platform.ts'
 import { hmac } from './generic/hmac.ts'
 import { hook0 } from './generic/hook0.ts'
 import { standardWebhooks } from './generic/standard-webhooks.ts'
@@ -33,7 +32,6 @@ export const signers: ReadonlyMap<string, Signer> = new Map<string, Signer>([
   ['stripe', stripe],
   ['hmac', hmac],
   ['adyen', adyen],
-  ['adyen-platform', adyenPlatform],
   ['app-store', appStore],
   ['braintree', braintree],
   ['discord', discord],

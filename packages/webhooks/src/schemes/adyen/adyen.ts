@@ -7,11 +7,12 @@ import { readItems } from '../../events/item-list.ts'
 import { DELIVERY_DEPTH, isObject, type JsonObject } from '../../events/json-object.ts'
 import { PAYMENTS } from '../../events/permits.ts'
 import { unsignedType } from '../../events/unsigned-type.ts'
+import { ADYEN_DECIMALS } from '../../presets/services.ts'
 import { readHexKey } from '../../signatures/read-key.ts'
 import { findSigner, hmac, type LiveSecret, resultOf } from '../../signatures/signature.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
-import { ADYEN_DECIMALS, minorUnitsOfAdyen } from './adyen-money.ts'
+import { minorUnitsOfAdyen } from './adyen-money.ts'
 
 const TYPES = {
   'AUTHORISATION.true': 'payment.succeeded',
