@@ -1,9 +1,10 @@
 // What a run of the benchmark does: its rows, how often, and for how long.
 import { parseArgs } from 'node:util'
 import type { Row } from './row.ts'
-import { ACCEPT_ROW, DUPLICATES_ROW, MEMORY_ROW, ONE_CONNECTION_ROW, SETTLE_ROW } from './rows/accept.ts'
+import { ACCEPT_ROW, DUPLICATES_ROW, MEMORY_ROW, ONE_CONNECTION_ROW, SETTLE_ROW, STEADY_ROW } from './rows/accept.ts'
 import { FORGED_ROW } from './rows/forged.ts'
 import { HANDLERS_ROW } from './rows/handlers.ts'
+import { CATCH_UP_ROW, START_ROW } from './rows/outage.ts'
 import type { Effort, Trial } from './trial.ts'
 
 /** Rows whose trials run in turn, round after round. */
@@ -34,8 +35,9 @@ const USAGE =
 
 /** In the order in which they are measured. The short form leaves out those with 0 rounds. */
 const PHASES = [
-  { rows: [ACCEPT_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW], short: 3, full: 5 },
+  { rows: [ACCEPT_ROW, STEADY_ROW, DUPLICATES_ROW, SETTLE_ROW, ONE_CONNECTION_ROW], short: 3, full: 5 },
   { rows: [HANDLERS_ROW], short: 0, full: 3 },
+  { rows: [CATCH_UP_ROW, START_ROW], short: 0, full: 3 },
   { rows: [FORGED_ROW], short: 0, full: 3 },
   { rows: [MEMORY_ROW], short: 0, full: 1 },
 ] as const
@@ -63,7 +65,8 @@ export function readPlan(args: readonly string[]): Plan {
     return { rows: chosen, trials, rounds: usual === 0 ? 0 : (rounds ?? usual) }
   })
   // V8 still compiles in the first seconds under load. Without a warm-up, a row would measure the amount of code.
-  const effort = { connections: 128, warmUpMs: 6_000, measureMs: seconds * 1_000, accepts: full ? 1_000_000 : 50_000 }
+  const amounts = full ? { accepts: 1_000_000, backlog: 20_000 } : { accepts: 50_000, backlog: 5_000 }
+  const effort = { connections: 128, warmUpMs: 6_000, measureMs: seconds * 1_000, ...amounts }
   return { effort, phases: phases.filter((phase) => phase.trials.length * phase.rounds > 0), publishes: publish }
 }
 

@@ -5,12 +5,13 @@ import type { Summary } from './summary.ts'
 import { markdownTable, textTable } from './tables.ts'
 import type { Figures } from './trial.ts'
 
-const GOAL_HEADING = ['what', 'against', 'target', 'measured (least to most)', '']
+const GOAL_HEADING = ['what', 'against', 'target', 'measured (least to most)', '', 'limited by']
 const VERDICTS = { reached: 'reached', missed: 'MISSED', 'not measured': 'not measured' } as const
 const LEGEND = 'µs: processor time for each event, of all threads of the process; MiB: resident memory of the receiver'
 
 const COLUMNS: readonly (readonly [figure: keyof Figures, heading: string, digits: number])[] = [
   ['perSecond', 'events/s', 0],
+  ['firstPerSecond', 'events/s at first', 0],
   ['p50Ms', 'p50 ms', 1],
   ['p99Ms', 'p99 ms', 1],
   ['calmP99Ms', 'p99 ms before', 1],
@@ -19,6 +20,7 @@ const COLUMNS: readonly (readonly [figure: keyof Figures, heading: string, digit
   ['mongodUs', 'mongod µs', 0],
   ['residentMib', 'MiB at the end', 0],
   ['peakMib', 'most MiB', 0],
+  ['startMs', 'start ms', 0],
 ]
 
 /** The summary of a run, for a terminal. */
@@ -62,18 +64,18 @@ function goalCells({ goals, lost }: Summary): string[][] {
   const lines = goals.map(({ goal, value, verdict }) => {
     const { what, against, unit } = goal
     const measured = value && `${show(value.median, unit)} (${show(value.least, unit)} to ${show(value.most, unit)})`
-    return [what, against, bound(goal), measured ?? '', VERDICTS[verdict]]
+    return [what, against, bound(goal), measured ?? '', VERDICTS[verdict], goal.limitedBy]
   })
   const verdict = lost === 0 ? 'reached' : 'BROKEN'
-  return [GOAL_HEADING, ...lines, ['Acknowledged and not found stored', '', '0', String(lost), verdict]]
+  return [GOAL_HEADING, ...lines, ['Acknowledged and not found stored', '', '0', String(lost), verdict, '']]
 }
 
 function bound({ direction, target, unit }: Goal): string {
-  return `${direction} ${target.toLocaleString('en')}${unit === 'MiB' ? ' MiB' : ''}`
+  return `${direction} ${target.toLocaleString('en')}${unit === 'times' ? '' : ` ${unit}`}`
 }
 
 function show(value: number, unit: Unit): string {
-  return unit === 'MiB' ? `${Math.round(value)} MiB` : value.toFixed(unit === 'times' ? 2 : 3)
+  return unit === 'times' ? value.toFixed(2) : `${Math.round(value)} ${unit}`
 }
 
 /** The medians of every trial, heading first; columns that no trial has are left out. */

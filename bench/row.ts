@@ -3,8 +3,8 @@ import type { Figures, Trial } from './trial.ts'
 /** Reads a trial's figure in one round; NaN if the round did not measure it. */
 type Reader = (trial: Trial, figure: keyof Figures) => number
 
-/** `times` and `share`: ratios, shown with two and three digits. */
-export type Unit = 'times' | 'share' | 'MiB'
+/** `times`: a ratio. */
+export type Unit = 'times' | 'MiB' | 'ms'
 
 /** The value that a figure must reach. */
 export interface Goal {
@@ -17,6 +17,8 @@ export interface Goal {
   /** Whether more is better (`at least`) or less (`at most`). */
   readonly direction: 'at least' | 'at most'
   readonly target: number
+  /** The physical or chosen limit of the figure, as a part of a sentence. */
+  readonly limitedBy: string
 }
 
 /** One claim of the comparison: the trials that it needs, and the goals for their figures. */

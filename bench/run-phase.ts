@@ -55,12 +55,13 @@ export async function runPhase({ phase, setup, effort, calibrate, say, signal }:
 }
 
 function describe({ figures, failed, lost }: Pick<Measurement, 'figures' | 'failed' | 'lost'>): string {
-  const { perSecond, calmP99Ms, p99Ms, residentMib } = figures
+  const { perSecond, calmP99Ms, p99Ms, residentMib, startMs } = figures
   const parts = [
     ...(perSecond === undefined ? [] : [`${Math.round(perSecond)}/s`]),
     ...(calmP99Ms === undefined ? [] : [`p99 ${calmP99Ms.toFixed(1)} ms before`]),
     ...(p99Ms === undefined ? [] : [`p99 ${p99Ms.toFixed(1)} ms`]),
     ...(residentMib === undefined ? [] : [`${Math.round(residentMib)} MiB`]),
+    ...(startMs === undefined ? [] : [`start ${Math.round(startMs)} ms`]),
     ...Object.entries(failed).map(([how, count]) => `${count} ${how}`),
     ...(lost > 0 ? [`${lost} acknowledged and not found`] : []),
   ]

@@ -15,8 +15,8 @@ function trialOf(name: string): Trial {
 
 const naive = trialOf('naive')
 const ours = trialOf('ours')
-const rate = { figure: 'perSecond', of: ours, to: naive, ...atLeast('times', 3.5) } as const
-const memory = { what: 'Memory', against: 'absolute', ...atMost('MiB', 200) }
+const rate = { figure: 'perSecond', of: ours, to: naive, ...atLeast('times', 3.5), limitedBy: 'one thread' } as const
+const memory = { what: 'Memory', against: 'absolute', ...atMost('MiB', 200), limitedBy: 'the heap' }
 const row: Row = {
   name: 'accept',
   trials: [naive, ours],

@@ -7,8 +7,10 @@ export interface Effort {
   readonly connections: number
   readonly warmUpMs: number
   readonly measureMs: number
-  /** The number of accepts after which the gateway's memory is measured. */
+  /** The number of accepts after which the gateway's memory and rate are measured. */
   readonly accepts: number
+  /** The number of events that wait while fulfilment is away. */
+  readonly backlog: number
 }
 
 /** What a trial works with. */
@@ -24,10 +26,14 @@ export interface TrialRun {
 export interface Figures {
   /** Events per second that were acknowledged and are kept (with their effect, if that is promised). */
   readonly perSecond?: number
+  /** Events per second while few were stored. `perSecond` is then the rate when very many are. */
+  readonly firstPerSecond?: number
   readonly p50Ms?: number
   readonly p99Ms?: number
   /** p99 before a disturbance. `p99Ms` is then the p99 during it. */
   readonly calmP99Ms?: number
+  /** From the start of the process to its first 200. */
+  readonly startMs?: number
   /** Processor time for each event in microseconds, of all threads of the process. */
   readonly receiverUs?: number
   readonly fulfilmentUs?: number

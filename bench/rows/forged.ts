@@ -1,6 +1,5 @@
 import { startAccepting } from '../receivers/oncehook/oncehook.ts'
-import { atMost, type Goal, type Row } from '../row.ts'
-import type { Trial } from '../trial.ts'
+import { atMost, type Row } from '../row.ts'
 import { createForgedTrial } from '../trials/forged-trial.ts'
 
 const FLOODED = createForgedTrial({
@@ -29,22 +28,19 @@ const FLOODED_BY_ITEMS = createForgedTrial({
   forged: 'adyen',
 })
 
-/** Forged deliveries with large bodies, ten for each good one. */
+const FLOODS = [FLOODED, FLOODED_BY_FORMS, FLOODED_BY_ITEMS]
+
+/** Forged deliveries with large bodies, ten for each good one. The worst of the floods counts. */
 export const FORGED_ROW: Row = {
   name: 'forged',
-  trials: [FLOODED, FLOODED_BY_FORMS, FLOODED_BY_ITEMS],
+  trials: FLOODS,
   goals: [
-    goalOf(FLOODED, 'Forged 256 KiB bodies, ten to one with good ones: p99 of the good ones'),
-    goalOf(FLOODED_BY_FORMS, 'Forged 64 KiB forms of Twilio, ten to one with good ones: p99 of the good ones'),
-    goalOf(FLOODED_BY_ITEMS, 'Forged 64 KiB items of Adyen, ten to one with good ones: p99 of the good ones'),
+    {
+      what: 'Forged bodies, ten to one with good ones: p99 of the good ones, worst of three floods',
+      against: 'without the flood',
+      figure: (read) => Math.max(...FLOODS.map((flood) => read(flood, 'p99Ms') / read(flood, 'calmP99Ms'))),
+      ...atMost('times', 3),
+      limitedBy: 'reading and hashing: a good delivery waits behind those that arrived with it',
+    },
   ],
-}
-
-function goalOf(trial: Trial, what: string): Goal {
-  return {
-    what,
-    against: 'without the flood',
-    figure: (read) => read(trial, 'p99Ms') / read(trial, 'calmP99Ms'),
-    ...atMost('times', 3),
-  }
 }

@@ -42,12 +42,13 @@ interface DriveParts {
 export async function startDrive({ setup, receiver, signal, others }: DriveParts): Promise<Drive> {
   const sender = await startSender(signal)
   const acknowledged = new Set<string>()
-  const { url, receiverPid, fulfilmentPid } = receiver
+  const { url, receiverPid } = receiver
   return {
     async load({ orderPrefix, count, mix = 'unique', plan }) {
       await receiver.prepare?.(orderPrefix, count)
       await sender.sign({ url, secret: setup.secret, count, mix, orderPrefix })
       const ours = { receiver: receiverPid, mongod: setup.mongodPid, sender: sender.pid, benchmark: process.pid }
+      const { fulfilmentPid } = receiver
       const fulfilment = fulfilmentPid === undefined ? {} : { fulfilment: fulfilmentPid }
       const meter = startMeter({ ...others, ...ours, ...fulfilment })
       const report = await sender.send(plan)

@@ -37,18 +37,27 @@ export function createClosedTrial({ mix = 'unique', connections, ...subject }: C
   })
 }
 
+/** Measures how long deliveries wait for their answers when they come at fixed instants. */
+export function createOpenTrial({ perSecond, ...subject }: TrialSubject & { readonly perSecond: number }): Trial {
+  return warmedTrial(subject, async ({ receiver, drive, given }) =>
+    assess(drive, receiver, await loadAtRate(drive, given, perSecond)),
+  )
+}
+
 /** Measures how long events take from their arrival until they are settled, when they come at fixed instants. */
 export function createWholeWayTrial({ perSecond, ...subject }: TrialSubject & { readonly perSecond: number }): Trial {
-  return warmedTrial(subject, async ({ receiver, drive, given: { run, effort } }) => {
-    const measured = await drive.load({
-      orderPrefix: `${run}-`,
-      count: Math.ceil(perSecond * (effort.measureMs / 1_000)),
-      plan: { kind: 'open', connections: effort.connections, perSecond },
-    })
+  return warmedTrial(subject, async ({ receiver, drive, given }) => {
+    const measured = await loadAtRate(drive, given, perSecond)
     const outcome = await assess(drive, receiver, measured)
     const ways = (await receiver.wholeWayMs?.(measured.report.acknowledged)) ?? []
     return { ...outcome, figures: { ...outcome.figures, p50Ms: quantile(ways, 0.5), p99Ms: quantile(ways, 0.99) } }
   })
+}
+
+function loadAtRate(drive: Drive, { run, effort }: TrialRun, perSecond: number): Promise<Driven> {
+  const count = Math.ceil(perSecond * (effort.measureMs / 1_000))
+  const plan = { kind: 'open', connections: effort.connections, perSecond } as const
+  return drive.load({ orderPrefix: `${run}-`, count, plan })
 }
 
 /** The smallest value that this part of the values does not exceed; NaN if there are none. */

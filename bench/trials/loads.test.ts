@@ -17,7 +17,7 @@ const setup: Setup = {
   secret: 'whsec_of_a_test_and_nothing_else',
   database: (name) => client.db(name),
 }
-const effort: Effort = { connections: 4, warmUpMs: 100, measureMs: 100, accepts: 1 }
+const effort: Effort = { connections: 4, warmUpMs: 100, measureMs: 100, accepts: 1, backlog: 1 }
 const given = { setup, run: 'test', effort, signal: new AbortController().signal } satisfies TrialRun
 
 /** Gives the configured answers, and reports the configured ids as kept. */

@@ -18,7 +18,13 @@ export const startNaive: StartReceiver = async (setup, run) => {
   }
 }
 
-/** The same, which also pays the order, writes the receipt and marks the event, before it answers. */
+/** `node:http` and the signature. It stores nothing, so all that it has answered counts as kept. */
+export const startBare: StartReceiver = async (setup) => {
+  const program = await startProgram(import.meta.resolve('./bare-process.ts'), setup, {})
+  return { ...program, keptOf: async (eventIds) => new Set(eventIds) }
+}
+
+/** Like naive, but it also pays the order, writes the receipt and marks the event, before it answers. */
 export const startNaivePaying: StartReceiver = async (setup, run) => {
   const db = setup.database(`naive_paying_${run}`)
   const receipts = join(setup.folder, `receipts-${db.databaseName}.jsonl`)

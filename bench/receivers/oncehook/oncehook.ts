@@ -52,6 +52,40 @@ export const startPaying: StartReceiver = async (setup, run) => {
   }
 }
 
+/** Both services in an outage of fulfilment. */
+export interface Interrupted extends Receiver {
+  /** Where the events wait. */
+  readonly gatewayDb: Db
+  /** Starts fulfilment. */
+  restore(): Promise<void>
+}
+
+/** Starts both and stops fulfilment again, as if its outage had just begun. */
+export async function startInterrupted(setup: Setup, run: string): Promise<Interrupted> {
+  await using stack = new AsyncDisposableStack()
+  const system = await describeSystem(setup, run)
+  const [gatewayDb, fulfilmentDb] = [setup.database(system.gatewayDb), setup.database(system.fulfilmentDb)]
+  stack.defer(async () => void (await Promise.all([gatewayDb.dropDatabase(), fulfilmentDb.dropDatabase()])))
+  const before = await startService(system.fulfilment)
+  const gateway = stack.use(await startService(system.gateway).finally(() => before[Symbol.asyncDispose]()))
+  const running = stack.move()
+  let fulfilmentPid: number | undefined
+  return {
+    url: system.url,
+    receiverPid: gateway.pid,
+    get fulfilmentPid() {
+      return fulfilmentPid
+    },
+    gatewayDb,
+    async restore() {
+      fulfilmentPid = running.use(await startService(system.fulfilment)).pid
+    },
+    prepare: (orderPrefix, count) => insertOrders(fulfilmentDb, orderPrefix, count),
+    keptOf: (eventIds) => appliedOf(gatewayDb, fulfilmentDb, eventIds),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  }
+}
+
 const CHUNK = 10_000
 
 /** The ids whose events are done and whose orders were paid by the payment that the event reports. */
