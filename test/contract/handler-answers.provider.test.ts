@@ -64,7 +64,7 @@ const on = {
 interface Sent {
   readonly type?: unknown
   /** Default: a short one. */
-  readonly key?: string
+  readonly key?: () => string
   readonly data?: object
   readonly secret?: Readonly<Record<By, string>>
   readonly agoMs?: number
@@ -103,9 +103,10 @@ async function ask(by: By, sent: Sent): Promise<object> {
     ...(by === 'https'
       ? { secrets: SECRET_LIST }
       : { trpc: { publicKeys: PUBLIC_KEYS, answerMs: 600_000, ...sent.trpc } }),
-    ...{ log: () => undefined, ...sent.options },
+    // Longer than a busy machine needs for what does not hang.
+    ...{ log: () => undefined, timeoutMs: 60_000, ...sent.options },
   })
-  const tasks = Array.from({ length: events }, () => ({ key: sent.key ?? randomUUID(), type, data, fill: '' }))
+  const tasks = Array.from({ length: events }, () => ({ key: sent.key?.() ?? randomUUID(), type, data, fill: '' }))
   const send = async (more: object): Promise<object> => {
     const [first = {}, ...others] = tasks.map((task) => ({ ...task, ...more }))
     const write = (task: object) =>
@@ -197,7 +198,7 @@ const BROKEN = { stream: () => new ReadableStream({ start: (controller) => contr
 const ENDLESS = { stream: () => new ReadableStream(), options: { bodyTimeoutMs: 100 } }
 // As docs/reference/handlers.md says: the longest that the gateway sends.
 const NAME = 'n'.repeat(63)
-const longest = () => ({ key: `${NAME}:${randomUUID().padEnd(472, '~')}:${NAME}` })
+const LONGEST = { key: () => `${NAME}:${randomUUID().padEnd(472, '~')}:${NAME}` }
 const DEEPEST: Sent = { data: JSON.parse(`${'{"a":'.repeat(511)}{}${'}'.repeat(511)}`) }
 const LARGEST = { https: 1_572_864, trpc: 8_388_608 }
 const LARGER = { https: LARGEST.https + 1, trpc: LARGEST.trpc + 1 }
@@ -248,7 +249,7 @@ const BY_BOTH: readonly (readonly [string, Sent, Answer])[] = [
   ['another secret', other, refusal(401, 'not_authentic', 'never')],
   ['what was signed six minutes ago', OLD, refusal(401, 'not_authentic', 'never')],
   ['the largest body', { bytes: LARGEST }, isDone],
-  ['the longest key', longest(), isDone],
+  ['the longest key', LONGEST, isDone],
   ['the deepest body', DEEPEST, isDone],
   ['a larger body', { bytes: LARGER }, refusal(413, 'too_large', 'never')],
   ['a text', text, refusal(415, 'not_json', 'never')],

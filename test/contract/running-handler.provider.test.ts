@@ -239,9 +239,10 @@ const told = async (answer: Promise<Response>) => {
 it.for(each)('answers with %s what its page says', async ([name, under], context) => {
   const { store, apply, effects } = under(context)
   const who = `${WHO} its senders (packages/handler/README.md), with ${name}`
-  const begun = Promise.withResolvers<void>()
+  const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const on = {
-    ...{ [`${name}.fails`]: fails, [`${name}.waits`]: refuses, hangs: () => new Promise(() => begun.resolve()) },
+    ...{ [`${name}.fails`]: fails, [`${name}.waits`]: refuses, hangs: () => new Promise(() => undefined) },
+    holds: () => Promise.resolve(begun.resolve()).then(() => ended.promise),
     done: (event: HandlerEvent, tx: LaterTransaction) => apply(tx, event.key),
   }
   async function fails(event: HandlerEvent, tx: LaterTransaction) {
@@ -252,15 +253,16 @@ it.for(each)('answers with %s what its page says', async ([name, under], context
     await apply(tx, event.key)
     throw new Refusal('later', 'Not yet')
   }
-  const more = { timeoutMs: 3_000, waitMs: 500 }
+  const more = { timeoutMs: 60_000, waitMs: 500 }
   const [first, other] = [handlerOf(store, { on, ...more }), handlerOf(store, { on, name: 'other' })]
   const ask = (key: string, type = 'done', data = {}, by = first) => told(by.fetch(signedRequest({ key, type, data })))
-  const hangs = ask('both', 'hangs')
+  const held = ask('both', 'holds')
   await begun.promise
-  const underWay = await ask('both', 'hangs')
+  const underWay = await ask('both', 'holds').finally(ended.resolve)
   const answers = {
     'what is under way': underWay,
-    'what hangs': await hangs,
+    'what was under way': await held,
+    'what hangs': await ask('hangs', 'hangs', {}, handlerOf(store, { on, timeoutMs: 100 })),
     'a new event': await ask('one'),
     'a repetition': await ask('one'),
     'its key with another body': await ask('one', 'done', { id: 1 }),
@@ -274,7 +276,8 @@ it.for(each)('answers with %s what its page says', async ([name, under], context
   expect(answers, `${who}: its answers`).toEqual({
     ...{ 'a new event': 'done', 'a repetition': 'done again', 'its key with another body': 'key_conflict' },
     ...{ 'its key under another name': 'done', 'what fails': 'failed', 'what is refused': 'refused' },
-    ...{ 'what is under way': 'busy', 'what hangs': 'timed_out', 'an unknown type': 'unhandled' },
+    ...{ 'what is under way': 'busy', 'what was under way': 'done', 'what hangs': 'timed_out' },
+    'an unknown type': 'unhandled',
     ...{ 'an unknown type again': 'unhandled again', 'a type that has got a function': 'done' },
   })
   expect(await effects(), `${who}: the effects of events`).toEqual({ one: 2 })
@@ -299,7 +302,7 @@ it('starts and stops as its page says', async () => {
   seen.push(await inTime(sent?.promise))
   await handler.close()
   const last = handlerOf(onMongo.store, { on, timeoutMs: 60_000 })
-  const waits = () => last.fetch(signedRequest({ key: 'waits', type: 'waits' }))
+  const waits = () => last.fetch(signedRequest({ key: 'stop-waits', type: 'waits' }))
   const answer = waits()
   await begun?.promise
   const closed = last.close().then(() => seen.push('closed'))
@@ -311,7 +314,7 @@ it('starts and stops as its page says', async () => {
   const expected = [200, true, 'sent', 'closing', false, 'ended', 'closed', 200, undefined]
   expect(seen, `${who}: readiness, its work with listen, and close while a function runs, and again`).toEqual(expected)
   const other = handlerOf(onMongo.store, { on, timeoutMs: 60_000 })
-  const hanging = other.fetch(signedRequest({ key: 'hangs', type: 'hangs' }))
+  const hanging = other.fetch(signedRequest({ key: 'stop-hangs', type: 'hangs' }))
   expect(await inTime(other.close(10)), `${who}: close with a short grace`).toBeUndefined()
   hangs?.resolve('over')
   await hanging
