@@ -124,7 +124,8 @@ it('gives each event of a batch its own verdict and effect, whatever becomes of 
 it.for(['commit', 'rollback', 'commit; begin', 'rollback; begin'])(
   'keeps a function that ends the transaction from the events beside it: %s',
   async (text, context) => {
-    const id = text.replaceAll(/\W+/g, '_')
+    // None of these begins like another one.
+    const id = `${text.replaceAll(/\W+/g, '_')}_ends`
     const act = async (key: string, tx: PostgresTransaction<pg.PoolClient>) => {
       await under(context).apply(tx, key)
       if (key.includes('culprit')) await tx.query(text).catch(() => undefined)
