@@ -12,7 +12,7 @@ import { type CommonSettings, publicUrl } from '../settings/common-settings.ts'
 import { bodySignature } from '../signatures/body-signature.ts'
 import { listSignature } from '../signatures/list-signature.ts'
 import { readHexKey, readTextKey } from '../signatures/read-key.ts'
-import { secondsOf, timestampedSignature } from '../signatures/timestamped-signature.ts'
+import { secondsOf } from '../signatures/time-forms.ts'
 import { genericHmac } from './generic/hmac.ts'
 import { prepareStandardCheck, readStandardKey, STANDARD_FAMILIES } from './generic/standard-webhooks.ts'
 import { UNDOCUMENTED } from './redelivery.ts'
@@ -82,20 +82,12 @@ function macParts(signature: MacSignature): SignatureParts {
     return listSignature({ header, separator, time, signature: name, between })
   }
   const before = (signature.signedText ?? '{body}').replace(/\{body\}$/, '')
-  if (timestampHeader === undefined) {
-    const textBefore =
-      before === '' ? {} : { before: ({ publicUrl: url = '' }: Settings) => before.replace('{url}', url) }
-    const parts = bodySignature<Settings>({ algorithm, headers: [header], encoding, prefix, ...textBefore })
-    return signature.secretEncoding === 'hex' ? { ...parts, readKey: readHexKey } : parts
-  }
-  return timestampedSignature({
-    signatureHeader: header,
-    timestampHeader,
-    encoding,
-    prefix,
-    before: (timestamp) => before.replace('{timestamp}', timestamp),
+  const parts = bodySignature<Settings>({
+    ...{ algorithm, headers: [header], timestampHeader, encoding, prefix },
+    before: (timestamp, { publicUrl: url = '' }) => before.replace('{timestamp}', timestamp).replace('{url}', url),
     ...(signature.timestampIn === undefined ? {} : { toSeconds: secondsOf }),
   })
+  return signature.secretEncoding === 'hex' ? { ...parts, readKey: readHexKey } : parts
 }
 
 /** The check of the generic scheme, with these settings. */

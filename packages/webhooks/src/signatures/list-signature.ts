@@ -1,6 +1,5 @@
 import { singleHeader } from '../delivery.ts'
-import type { SchemeParts } from '../schemes/scheme.ts'
-import type { CommonSettings } from '../settings/common-settings.ts'
+import type { SignatureParts } from './body-signature.ts'
 import { readTextKey } from './read-key.ts'
 import { checkTimedHmac } from './signature.ts'
 
@@ -16,10 +15,8 @@ interface ListSignature {
   readonly between: string
 }
 
-type ListSignatureParts = Pick<SchemeParts<CommonSettings>, 'readKey' | 'signedHeaders' | 'signsTime' | 'prepare'>
-
 /** The parts of every scheme with such a header. The text of the secret is the key. */
-export function listSignature({ header, separator, time, signature, between }: ListSignature): ListSignatureParts {
+export function listSignature({ header, separator, time, signature, between }: ListSignature): SignatureParts {
   return {
     readKey: readTextKey,
     signedHeaders: () => [header],

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { FindSecret } from './body-signature.ts'
 import { isLive, type LiveSecret, MAX_CANDIDATES } from './signature.ts'
-import type { FindSecret } from './timestamped-signature.ts'
 
 /**
  * The id of the first valid public key that verifies one of the candidates, or null. Unlike the key of a MAC, a public key
@@ -32,6 +32,15 @@ export function findByPublicKey(algorithm: 'sha256' | null): FindSecret {
       now,
       isSignedBy: (key, candidate) => verify(algorithm, bytes, key, candidate),
     })
+  }
+}
+
+/** The public key in one of the forms that node:crypto reads; null if there is none. */
+export function publicKeyOf(form: Parameters<typeof createPublicKey>[0]): KeyObject | null {
+  try {
+    return createPublicKey(form)
+  } catch {
+    return null
   }
 }
 

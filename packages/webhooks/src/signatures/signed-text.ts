@@ -1,5 +1,4 @@
 import type { Delivery } from '../delivery.ts'
-import { couldContinueTime } from './could-continue-time.ts'
 import type { SignedParts } from './signature.ts'
 
 const PLACES = /(\{(?:body|timestamp|url|query|id)\})/
@@ -87,6 +86,14 @@ function prepareAmbiguityOfId(template: string): (values: SignedValues) => boole
 
 function isOfId(byte: number | undefined): boolean {
   return byte !== undefined && SIGNED_ID.test(String.fromCharCode(byte))
+}
+
+/**
+ * Whether a body begins with a digit after a text that ends in one, such as a timestamp. The signed text could then be split
+ * in two ways, one with a longer timestamp and a shorter body.
+ */
+export function couldContinueTime(before: string, rawBody: Uint8Array): boolean {
+  return isDigit(before.charCodeAt(before.length - 1)) && isDigit(rawBody[0])
 }
 
 function isDigit(byte = 0): boolean {

@@ -10,3 +10,8 @@ export function toMilliseconds(text: string): number | null {
   const ms = ISO_INSTANT.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(ms) ? null : ms
 }
+
+/** Converts a timestamp of 13 digits (milliseconds) to seconds. Anything else stays as it is. */
+export function secondsOf(timestamp: string): string {
+  return MILLISECONDS.test(timestamp) ? timestamp.slice(0, 10) : timestamp
+}

@@ -13,7 +13,7 @@ import { fetchSettings } from '../../provider-api/provider-api.ts'
 import { onlyValueOf } from '../../signatures/list-signature.ts'
 import { readTextKey } from '../../signatures/read-key.ts'
 import { decodeHex, findSigner, hmac, isWithinTolerance, resultOf } from '../../signatures/signature.ts'
-import { secondsOf } from '../../signatures/timestamped-signature.ts'
+import { secondsOf } from '../../signatures/time-forms.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { type CheckResult, type CheckSignature, defineScheme } from '../scheme.ts'
 

@@ -1,10 +1,11 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { readCapped } from '@oncehook/kernel/http/client'
 import { unavailable } from '@oncehook/kernel/http/error-codes'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
 import { isObject, type JsonObject } from '../../events/json-object.ts'
 import { readUnproved } from '../../events/unproved-object.ts'
 import { createVainQuestions, KEY_ASKED_IN_VAIN } from '../../signatures/certificate-finder.ts'
+import { publicKeyOf } from '../../signatures/public-key.ts'
 
 export interface PlaidKey {
   readonly id: string
@@ -104,10 +105,6 @@ export function readPlaidKey({ kid, kty, crv, alg, x, y, expired_at: end }: Json
   const isOther = kty !== 'EC' || crv !== 'P-256' || (alg !== undefined && alg !== 'ES256')
   const isEnd = end === undefined || end === null || typeof end === 'number'
   if (isOther || !isEnd || typeof kid !== 'string' || typeof x !== 'string' || typeof y !== 'string') return null
-  try {
-    const key = createPublicKey({ format: 'jwk', key: { kty, crv, x, y } })
-    return { id: kid, key, expiredAt: typeof end === 'number' ? end * 1_000 : null }
-  } catch {
-    return null
-  }
+  const key = publicKeyOf({ format: 'jwk', key: { kty, crv, x, y } })
+  return key && { id: kid, key, expiredAt: typeof end === 'number' ? end * 1_000 : null }
 }

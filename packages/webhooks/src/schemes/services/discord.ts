@@ -2,9 +2,9 @@ import { jsonReader } from '../../events/event-reader.ts'
 import { idOfBytes } from '../../events/id-of-bytes.ts'
 import { isObject, type JsonObject, readJsonObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
 import { ed25519Key, findByPublicKey } from '../../signatures/public-key.ts'
 import { decodeHex } from '../../signatures/signature.ts'
-import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme, type HandshakeAnswer } from '../scheme.ts'
 
@@ -17,8 +17,8 @@ export const discord = defineScheme(
   'discord',
   {},
   {
-    ...timestampedSignature({
-      signatureHeader: 'x-signature-ed25519',
+    ...bodySignature({
+      headers: ['x-signature-ed25519'],
       timestampHeader: 'x-signature-timestamp',
       encoding: 'hex',
       findSecret: findByPublicKey(null),

@@ -1,12 +1,11 @@
-import { createPublicKey, type KeyObject } from 'node:crypto'
 import { eventInvalid } from '../../errors.ts'
 import type { FoundEvent } from '../../events/found-event.ts'
 import { readList } from '../../events/item-list.ts'
 import { isObject } from '../../events/json-object.ts'
 import { NO_PAYMENTS } from '../../events/permits.ts'
-import { findByPublicKey } from '../../signatures/public-key.ts'
+import { bodySignature } from '../../signatures/body-signature.ts'
+import { findByPublicKey, publicKeyOf } from '../../signatures/public-key.ts'
 import { decodeBase64 } from '../../signatures/signature-form.ts'
-import { timestampedSignature } from '../../signatures/timestamped-signature.ts'
 import { UNDOCUMENTED } from '../redelivery.ts'
 import { defineScheme, type ReadKey } from '../scheme.ts'
 
@@ -23,8 +22,8 @@ export const sendgrid = defineScheme(
   'sendgrid',
   {},
   {
-    ...timestampedSignature({
-      signatureHeader: 'x-twilio-email-event-webhook-signature',
+    ...bodySignature({
+      headers: ['x-twilio-email-event-webhook-signature'],
       timestampHeader: 'x-twilio-email-event-webhook-timestamp',
       encoding: 'base64',
       findSecret: findByPublicKey('sha256'),
@@ -40,17 +39,10 @@ export const sendgrid = defineScheme(
 )
 
 function readPublicKey(text: string): ReadKey {
-  const key = keyOf(decodeBase64(text))
+  const spki = decodeBase64(text)
+  const key = spki && publicKeyOf({ key: spki, format: 'der', type: 'spki' })
   const isP256 = key?.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
   return isP256 ? { key } : { problem: 'is not a P-256 public key in base64 (SPKI)' }
-}
-
-function keyOf(spki: Buffer | null): KeyObject | null {
-  try {
-    return spki === null ? null : createPublicKey({ key: spki, format: 'der', type: 'spki' })
-  } catch {
-    return null
-  }
 }
 
 function findInItem(item: unknown): FoundEvent {
