@@ -1,4 +1,5 @@
-import { orderPageSchema, orderSchema } from '@oncehook/fulfilment/orders/order-schemas'
+import { orderPageSchema } from '@oncehook/fulfilment/orders/list-orders'
+import { orderSchema } from '@oncehook/fulfilment/orders/order'
 import type { FulfilmentRouter } from '@oncehook/fulfilment/router'
 import { z } from 'zod'
 

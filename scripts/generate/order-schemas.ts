@@ -1,11 +1,6 @@
 import * as errors from '@oncehook/fulfilment/errors'
-import { orderContentSchema } from '@oncehook/fulfilment/orders/order'
-import {
-  listRequestSchema,
-  orderIdSchema,
-  orderPageSchema,
-  orderSchema,
-} from '@oncehook/fulfilment/orders/order-schemas'
+import { listRequestSchema, orderPageSchema } from '@oncehook/fulfilment/orders/list-orders'
+import { orderContentSchema, orderIdSchema, orderSchema } from '@oncehook/fulfilment/orders/order'
 import { z } from 'zod'
 
 /**

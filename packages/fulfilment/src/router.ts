@@ -14,16 +14,15 @@ import { encryptionKeyDiffers, orderNotFound, orderUnreadable } from './errors.t
 import { deleteOrder, patchOrder, putOrder } from './orders/change-order.ts'
 import { type CreateDeps, createOrder } from './orders/create-order.ts'
 import { type EraseDeps, eraseOrders, findErasable, MOST_ORDERS } from './orders/erase-orders.ts'
-import { type ListDeps, listOrders } from './orders/list-orders.ts'
-import { ORDER_ID, type Order } from './orders/order.ts'
-import { listRequestSchema, orderIdSchema, ownerSchema } from './orders/order-schemas.ts'
+import { type ListDeps, listOrders, listRequestSchema, ownerSchema } from './orders/list-orders.ts'
+import { type Order, orderIdSchema } from './orders/order.ts'
 import { isForeign, isLive, toOrder } from './orders/stored/order-document.ts'
 import { demandReadable, openOrder, reportUnreadable } from './orders/stored/order-encryption.ts'
 import { readOrder } from './orders/stored/order-store.ts'
 import { type ApplyDeps, applyEvents } from './payments/apply-events.ts'
 import type { ApplyResult } from './payments/decide-order.ts'
 import { paymentEventSchema } from './payments/payment-event.ts'
-import { listReceipts } from './receipts/list-receipts.ts'
+import { listReceipts, receiptListSchema } from './receipts/list-receipts.ts'
 import { releaseAllReceipts, releaseReceipt } from './receipts/release-receipt.ts'
 import { type RotationSource, rotateAnswers, rotateOrders } from './rotate-records.ts'
 import type { UseCall } from './used-calls.ts'
@@ -96,6 +95,7 @@ const changing = procedure.use(async ({ ctx, next }) => {
 const conditionSchema = z.string().max(4_096).optional()
 /** What a write of an order may depend on. */
 const conditions = { ifMatch: conditionSchema, ifNoneMatch: conditionSchema, owner: ownerSchema }
+/** A key, a customer or another name. */
 const keyText = z.string().min(1).max(255)
 
 /** `orders.get`: returns one order, NOT_FOUND, or CONFLICT if it is damaged. */
@@ -181,18 +181,11 @@ const applyEventsProcedure = procedure
   })
 
 const listReceiptsProcedure = procedure
-  .input(
-    z.strictObject({
-      orderId: z.string().regex(ORDER_ID).optional(),
-      state: z.enum(['owed', 'sending', 'sent', 'parked']).optional(),
-      limit: z.int().min(1).max(100).default(20),
-      after: z.string().max(1_024).optional(),
-    }),
-  )
+  .input(receiptListSchema)
   .query(({ ctx, input }) => listReceipts(ctx.useCases.orders.orders, input))
 
 const releaseReceiptProcedure = changing
-  .input(z.strictObject({ key: z.string().min(1).max(255) }))
+  .input(z.strictObject({ key: keyText }))
   .mutation(({ ctx, input }) => releaseReceipt(ctx.useCases.orders.orders, input.key))
 
 /** `receipts.releaseAll`: releases the parked receipts of the next orders after one, or counts all. */
@@ -200,12 +193,11 @@ const releaseAllReceiptsProcedure = changing
   .input(z.strictObject({ after: z.string().min(1).max(128).nullable(), dryRun: z.boolean() }))
   .mutation(({ ctx, input }) => releaseAllReceipts(ctx.useCases.orders.orders, input))
 
-const customerIdSchema = z.string().min(1).max(255)
 const orderIdsSchema = z.array(orderIdSchema).max(MOST_ORDERS)
 
 /** `erasures.find`: up to 100 orders that hold personal data, of one customer or from a list of ids. */
 const findErasableProcedure = procedure
-  .input(z.union([z.strictObject({ customerId: customerIdSchema }), z.strictObject({ orderIds: orderIdsSchema })]))
+  .input(z.union([z.strictObject({ customerId: keyText }), z.strictObject({ orderIds: orderIdsSchema })]))
   .query(({ ctx, input }) => findErasable(ctx.useCases.erasures, input))
 
 /**
@@ -213,7 +205,7 @@ const findErasableProcedure = procedure
  * kept.
  */
 const eraseOrdersProcedure = changing
-  .input(z.strictObject({ orderIds: orderIdsSchema, customerId: customerIdSchema.optional() }))
+  .input(z.strictObject({ orderIds: orderIdsSchema, customerId: keyText.optional() }))
   .mutation(({ ctx, input }) => eraseOrders(ctx.useCases.erasures, input.orderIds, input.customerId))
 
 const nothing = z.strictObject({})
@@ -222,18 +214,18 @@ const nothing = z.strictObject({})
 const encryptionStatusProcedure = procedure.input(nothing).query(({ ctx }) => ctx.useCases.encryption.register.status())
 
 // Missing where an earlier gateway asks: it rotates to whatever key is the first one here, and retires none.
-const keySchema = z.string().min(1).max(255).optional()
+const keySchema = keyText.optional()
 
 // The name of a rotation: what one leaves behind is not retired at the end of another.
-const rotationSchema = z.string().min(1).max(255).default('unnamed')
+const rotationSchema = keyText.default('unnamed')
+
+const part = { dryRun: z.boolean(), key: keySchema, rotation: rotationSchema }
 
 const requestSchema = z.discriminatedUnion('collection', [
   z.strictObject({
     collection: z.literal('orders'),
     after: z.string().min(1).max(1_024).nullable(),
-    dryRun: z.boolean(),
-    key: keySchema,
-    rotation: rotationSchema,
+    ...part,
   }),
   z.strictObject({
     collection: z.literal('idempotency_keys'),
@@ -241,9 +233,7 @@ const requestSchema = z.discriminatedUnion('collection', [
       .string()
       .regex(/^[0-9a-f]{24}$/)
       .nullable(),
-    dryRun: z.boolean(),
-    key: keySchema,
-    rotation: rotationSchema,
+    ...part,
   }),
 ])
 

@@ -2,37 +2,40 @@ import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Filter } from 'mongodb'
+import { z } from 'zod'
 import { orderUnreadable } from '../errors.ts'
-import { ORDER_ID, type Order, type OrderStatus } from './order.ts'
+import { ORDER_ID, type Order, orderIdSchema, orderSchema, orderStatusSchema } from './order.ts'
 import { type LiveOrder, type OrderDocument, toOrder } from './stored/order-document.ts'
 import { isReadable, openOrder, reportUnreadable } from './stored/order-encryption.ts'
 import { DURABLE_READ, HIDDEN, type OrderCollection, type Orders, reachable } from './stored/order-store.ts'
 
 /** The end of a page: the creation time of its last order (milliseconds, within the range of a Date) and its id. */
-export const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
+const ORDER_CURSOR = /^([0-9]{1,15})\.([A-Za-z0-9._~-]{1,128})$/
+
+/** Restricts a call to the orders of this principal. Absent: all orders. */
+export const ownerSchema = z.string().min(1).max(64).optional()
 
 /** The requested page of orders. `after` is the `next` of the previous page. */
-export interface ListRequest {
-  readonly limit: number
-  readonly after?: string | undefined
-  readonly status?: OrderStatus | undefined
-  /** Restricts the list to the orders of this principal. Absent: all orders. */
-  readonly owner?: string | undefined
-}
+export const listRequestSchema = z.strictObject({
+  limit: z.int().min(1).max(100).default(20),
+  after: z.string().regex(ORDER_CURSOR, { error: 'is not a valid cursor' }).optional(),
+  status: orderStatusSchema.optional(),
+  owner: ownerSchema,
+})
 
-/** One page, newest first. `next` is null on the last page. */
-export interface OrderPage {
-  readonly items: Order[]
-  /** The ids of orders of the page that are damaged and cannot be shown; absent where there are none. */
-  readonly unreadable?: string[] | undefined
-  readonly next: string | null
-}
+/**
+ * One page, newest first. `next` is null on the last page. `unreadable` has the ids of orders of the page that are damaged and
+ * cannot be shown; it is absent where there are none.
+ */
+export const orderPageSchema = z.strictObject({
+  items: z.array(orderSchema).max(100),
+  unreadable: z.array(orderIdSchema).max(100).optional(),
+  next: z.string().regex(ORDER_CURSOR).nullable(),
+})
 
 export interface ListDeps extends OrderCollection {
   readonly logger: Logger
 }
-
-const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
 
 /**
  * Lists orders, newest first, without deleted ones. Orders created while a client is paging appear on the first page
@@ -42,10 +45,10 @@ const LIVE: OrderStatus[] = ['pending', 'payment_failed', 'paid']
  */
 export async function listOrders(
   { orders, encryption, logger }: ListDeps,
-  { limit, after, status, owner }: ListRequest,
-): Promise<OrderPage> {
+  { limit, after, status, owner }: z.output<typeof listRequestSchema>,
+): Promise<z.output<typeof orderPageSchema>> {
   const filter: Filter<OrderDocument> = {
-    status: { $in: status === undefined ? LIVE : [status] },
+    status: { $in: status === undefined ? orderStatusSchema.options : [status] },
     ...(owner === undefined ? {} : { createdBy: { $eq: owner } }),
     // A cursor cannot represent the others.
     _id: ORDER_ID,

@@ -10,6 +10,8 @@ import { z } from 'zod'
  */
 export const ORDER_ID = /^(?!\.{1,2}$)[A-Za-z0-9._~-]{1,128}$/
 
+export const orderIdSchema = z.string().regex(ORDER_ID, { error: 'is not the id of an order' })
+
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
 const ID_LENGTH = 26
 
@@ -82,40 +84,36 @@ export const orderContentSchema = z.strictObject({
 /** The properties of an order that a caller may write. */
 export type OrderContent = z.output<typeof orderContentSchema>
 
-/** The properties that only the server sets, in the order of the representation. */
-export const SERVER_MEMBERS = [
-  'id',
-  'version',
-  'status',
-  'amountDue',
-  'access',
-  'payment',
-  'createdAt',
-  'updatedAt',
-] as const
-
 /** Payment status of an order: `pending < payment_failed < paid`. */
-export type OrderStatus = 'pending' | 'payment_failed' | 'paid'
+export const orderStatusSchema = z.enum(['pending', 'payment_failed', 'paid'])
 
-/** The payment shown on an order. Times are ISO 8601, UTC. */
-export interface OrderPayment {
-  readonly id: string
-  readonly provider: string
-  readonly status: 'succeeded' | 'failed'
-  readonly at: string
+/** The properties that only the server sets, in the order of the representation. Times are ISO 8601, UTC. */
+const serverShape = {
+  id: orderIdSchema,
+  version: z.int().min(1),
+  status: orderStatusSchema,
+  amountDue: z.int().min(0),
+  access: z.enum(['locked', 'unlocked']),
+  payment: z
+    .strictObject({
+      id: z.string().min(1).max(255),
+      provider: z.string().min(1).max(255),
+      status: z.enum(['succeeded', 'failed']),
+      at: z.iso.datetime(),
+    })
+    .nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
 }
 
 /** The representation of an order: the properties from the caller and those from the server. */
-export interface Order extends OrderContent {
-  readonly id: string
-  readonly version: number
-  readonly status: OrderStatus
-  readonly amountDue: number
-  readonly access: 'locked' | 'unlocked'
-  readonly payment: OrderPayment | null
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export const orderSchema = orderContentSchema.extend(serverShape)
+
+export const SERVER_MEMBERS = Object.keys(serverShape)
+
+export type Order = z.output<typeof orderSchema>
+export type OrderStatus = Order['status']
+export type OrderPayment = NonNullable<Order['payment']>
 
 // Checked on writes only: whatever is stored can be read.
 const orderInputSchema = orderContentSchema.extend({

@@ -3,16 +3,19 @@ import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import type { Document } from 'mongodb'
 import { z } from 'zod'
 import type { ReceiptBacklog } from '../metrics.ts'
+import { ORDER_ID, orderStatusSchema } from '../orders/order.ts'
 import type { ReceiptState, StoredReceipt } from '../orders/stored/order-document.ts'
 import { DURABLE_READ, type Orders, reachable } from '../orders/stored/order-store.ts'
 
 /** The requested page of receipts. `after` is the `next` of the previous page. */
-export interface ReceiptListRequest {
-  readonly orderId?: string | undefined
-  readonly state?: ReceiptState | undefined
-  readonly limit: number
-  readonly after?: string | undefined
-}
+export const receiptListSchema = z.strictObject({
+  orderId: z.string().regex(ORDER_ID).optional(),
+  state: z.enum(['owed', 'sending', 'sent', 'parked']).optional(),
+  limit: z.int().min(1).max(100).default(20),
+  after: z.string().max(1_024).optional(),
+})
+
+type ReceiptListRequest = z.output<typeof receiptListSchema>
 
 /** A receipt as shown to an operator. Times are ISO 8601, UTC. */
 interface ReceiptView {
@@ -56,8 +59,6 @@ export async function listReceipts(orders: Orders, request: ReceiptListRequest):
   const hasMore = live.length + gone.length > request.limit && last !== undefined
   return { items: page.map(toView), next: hasMore ? writeCursor(last) : null }
 }
-
-const LIVE = ['pending', 'payment_failed', 'paid']
 
 /** Where a search begins, among orders that exist or among those that were deleted. */
 interface Part {
@@ -109,7 +110,7 @@ function matchOf({ orderId, state }: ReceiptListRequest): Document {
 
 /** The orders of a part, from its position on. */
 function positionOf({ isLive, after }: Part): Document {
-  const status = isLive ? { $in: LIVE } : 'deleted'
+  const status = isLive ? { $in: orderStatusSchema.options } : 'deleted'
   if (after === null) return { status }
   const { createdAt, id } = after
   if (createdAt === null) return { status, $nor: [{ _id: { $gt: id } }] }
