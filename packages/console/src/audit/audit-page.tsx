@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useOnce } from '../api/use-answer.ts'
 import { Modal } from '../dialogs/modal.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { BusyButton } from '../parts/buttons.tsx'
@@ -15,7 +15,7 @@ type Entry = Answers['audit']['list']['items'][number]
 
 /** Who did what, when and why, and whether the log is unchanged. */
 export function AuditPage() {
-  const query = usePages({ key: ['audit', 'list'], read: (page) => operator.audit.list.query(page) })
+  const query = usePages(['audit', 'list'], (page) => operator.audit.list.query(page))
   const [shown, setShown] = useState<Entry | null>(null)
   const hint = 'Each action on this page or with the command “oncehook” adds an entry.'
   return (
@@ -84,10 +84,7 @@ async function verifyAll(): Promise<{ readonly isUnchanged: boolean; readonly sa
 }
 
 function Verification() {
-  const { data, error, isFetching, refetch } = useQuery({
-    ...{ queryKey: ['audit', 'verify'], queryFn: verifyAll },
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0 },
-  })
+  const { data, error, isFetching, refetch } = useOnce(['audit', 'verify'], verifyAll)
   return (
     <div className="my-2 flex flex-wrap items-center gap-3">
       <BusyButton isBusy={isFetching} onClick={() => void refetch()}>

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, type SyntheticEvent, useEffect, useId, useRef } from 'react'
 
 interface ModalProps {
   readonly title: string
@@ -8,7 +8,7 @@ interface ModalProps {
   readonly form?: {
     readonly submit: string
     readonly isBusy: boolean
-    readonly send: (form: HTMLFormElement) => void
+    readonly send: (form: FormData) => void
   }
 }
 
@@ -26,7 +26,11 @@ export function Modal({ title, onClose, children, form }: ModalProps) {
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
-  const buttons = <Buttons form={form} onClose={onClose} />
+  const Content = form === undefined ? 'div' : 'form'
+  const submit = (event: SyntheticEvent): void => {
+    event.preventDefault()
+    if (form?.isBusy === false && event.target instanceof HTMLFormElement) form.send(new FormData(event.target))
+  }
   return (
     <dialog
       ref={ref}
@@ -42,38 +46,20 @@ export function Modal({ title, onClose, children, form }: ModalProps) {
       <h2 id={id} tabIndex={-1} className="mb-3 text-lg wrap-anywhere font-semibold outline-none">
         {title}
       </h2>
-      {form === undefined ? (
-        <>
-          {children}
-          {buttons}
-        </>
-      ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (!form.isBusy) form.send(event.currentTarget)
-          }}
-        >
-          {children}
-          {buttons}
-        </form>
-      )}
+      <Content onSubmit={submit}>
+        {children}
+        <p className="mt-4 flex flex-wrap justify-end gap-2">
+          <button type="button" className="button" onClick={onClose}>
+            {form === undefined ? 'Close' : 'Cancel'}
+          </button>
+          {form !== undefined && (
+            <button type="submit" className="button button-main" aria-disabled={form.isBusy}>
+              {form.submit}
+            </button>
+          )}
+        </p>
+      </Content>
     </dialog>
-  )
-}
-
-function Buttons({ form, onClose }: { readonly form: ModalProps['form']; readonly onClose: () => void }) {
-  return (
-    <p className="mt-4 flex flex-wrap justify-end gap-2">
-      <button type="button" className="button" onClick={onClose}>
-        {form === undefined ? 'Close' : 'Cancel'}
-      </button>
-      {form !== undefined && (
-        <button type="submit" className="button button-main" aria-disabled={form.isBusy}>
-          {form.submit}
-        </button>
-      )}
-    </p>
   )
 }
 

@@ -17,7 +17,6 @@ export function PauseControl(props: {
   const { kind, name, paused, waiting, pauseHint, pause, resume } = props
   const noun = kind === 'providers' ? 'event' : 'task'
   const [verb, act] = paused === null ? (['Pause', pause] as const) : (['Resume', resume] as const)
-  const hint = paused === null ? pauseHint : `The waiting ${noun}s are sent, the oldest first.`
   const title = `${verb} ${name}`
   return (
     <>
@@ -29,7 +28,12 @@ export function PauseControl(props: {
             : texts.plural(waiting, `${noun} waits`, `${noun}s wait`)}
         </p>
       )}
-      <ActionButton text={`${verb}…`} action={{ title, hint, submit: title, act }} changes={[kind, 'overview']} />
+      <ActionButton
+        text={`${verb}…`}
+        {...{ title, submit: title, act }}
+        hint={paused === null ? pauseHint : `The waiting ${noun}s are sent, the oldest first.`}
+        changes={[kind, 'overview']}
+      />
     </>
   )
 }

@@ -1,10 +1,11 @@
 // The dialog for an action that the audit log records with a reason. Its call is made once, however fast somebody clicks.
 
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useRef, useState } from 'react'
-import { GuardedButton, type GuardedButtonProps } from '../parts/buttons.tsx'
+import { type ReactNode, useRef } from 'react'
+import type { GuardedButtonProps } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { DialogButton } from './dialog-button.tsx'
 import { Modal } from './modal.tsx'
 
 export interface ReasonedAction {
@@ -16,17 +17,17 @@ export interface ReasonedAction {
   /** Further fields of the form, after the reason. */
   readonly fields?: ReactNode
   readonly act: (reason: string, form: FormData) => Promise<unknown>
+  /** The first names of the queries that show what it changes. */
+  readonly changes?: readonly string[]
 }
 
-interface Changing {
-  readonly action: ReasonedAction
-  /** The first names of the queries that show what the action changes. */
-  readonly changes: readonly string[]
+interface ReasonDialogProps extends ReasonedAction {
+  readonly onClose: () => void
 }
 
 /** Asks for a reason and makes the call once. When it has succeeded, closes and reads again what has changed. */
-export function ReasonDialog({ action, changes, onClose }: Changing & { readonly onClose: () => void }) {
-  const { title, hint, submit, isBusy = false, fields, act } = action
+export function ReasonDialog(props: ReasonDialogProps) {
+  const { title, hint, submit, isBusy = false, fields, act, changes = [], onClose } = props
   const client = useQueryClient()
   const acting = useSingleAction(
     (form: FormData) => act(String(form.get('reason') ?? ''), form),
@@ -35,9 +36,8 @@ export function ReasonDialog({ action, changes, onClose }: Changing & { readonly
       for (const name of changes) void client.invalidateQueries({ queryKey: [name] })
     },
   )
-  const send = (form: HTMLFormElement): void => acting.start(new FormData(form))
   return (
-    <Modal title={title} onClose={onClose} form={{ submit, isBusy: isBusy || acting.isBusy, send }}>
+    <Modal title={title} onClose={onClose} form={{ submit, isBusy: isBusy || acting.isBusy, send: acting.start }}>
       <div>{hint}</div>
       <HintedField
         {...{ name: 'reason', required: true, minLength: 3, maxLength: 200 }}
@@ -50,15 +50,9 @@ export function ReasonDialog({ action, changes, onClose }: Changing & { readonly
   )
 }
 
-/** The button of an action. Its dialog asks what the button said at the click, also if that has changed since. */
-export function ActionButton({ action, changes, ...button }: Changing & GuardedButtonProps) {
-  const [asked, setAsked] = useState<ReasonedAction | null>(null)
-  return (
-    <>
-      <GuardedButton {...button} onClick={() => setAsked(action)} />
-      {asked !== null && <ReasonDialog action={asked} changes={changes} onClose={() => setAsked(null)} />}
-    </>
-  )
+/** The button of an action. */
+export function ActionButton(action: ReasonedAction & GuardedButtonProps) {
+  return <DialogButton {...action} draw={(close) => <ReasonDialog {...action} onClose={close} />} />
 }
 
 /**

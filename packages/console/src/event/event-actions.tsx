@@ -22,23 +22,19 @@ export function EventActions({ event: { id, state } }: { readonly event: EventDe
         text="Close…"
         letter="c"
         why={state === 'dead' ? null : 'Only a dead event can be closed.'}
-        action={{
-          title: 'Close this dead event',
-          hint: 'No delivery can revive a closed event. A replay of this event, or of closed events, still can.',
-          submit: 'Close the event',
-          act: (reason) => operator.events.close.mutate({ id, reason }),
-        }}
+        title="Close this dead event"
+        hint="No delivery can revive a closed event. A replay of this event, or of closed events, still can."
+        submit="Close the event"
+        act={(reason) => operator.events.close.mutate({ id, reason })}
         changes={CHANGES}
       />
       <ActionButton
         text="Release…"
         why={state === 'processing' ? null : 'Only an event that is being processed can be released.'}
-        action={{
-          title: 'Release this event',
-          hint: 'The event becomes due at once. The process that holds it can no longer change it.',
-          submit: 'Release the event',
-          act: (reason) => operator.events.release.mutate({ id, reason }),
-        }}
+        title="Release this event"
+        hint="The event becomes due at once. The process that holds it can no longer change it."
+        submit="Release the event"
+        act={(reason) => operator.events.release.mutate({ id, reason })}
         changes={CHANGES}
       />
       <Reverify id={id} />

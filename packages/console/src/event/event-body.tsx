@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { type EventDetails, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
+import { useOnce } from '../api/use-answer.ts'
 import { CopyButton } from '../parts/buttons.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Section } from '../parts/section.tsx'
@@ -10,15 +10,17 @@ import { indentJson } from './indent-json.ts'
 
 /** The body and the headers of an event. The body is shown only as text, and only to operators with the role `bodies`. */
 export function EventBody({ event }: { readonly event: EventDetails }) {
-  const { data, error, refetch } = useEventBody(event.id)
+  const { id } = event
   const mayRead = useMayDo('bodies')
+  // Each reading adds an entry to the audit log.
+  const { data, error, refetch } = useOnce(['body', id], () => operator.events.get.query({ id, body: true }), mayRead)
   return (
     <>
       <Section title="Body">
         <p className="text-quiet">
           {mayRead
             ? 'The audit log has recorded that you opened this page, because it shows the body.'
-            : texts.why.bodies}
+            : texts.why('bodies')}
         </p>
         {event.notReadable !== null && (
           <p className="text-bad">Body and headers cannot be read: {event.notReadable}.</p>
@@ -29,7 +31,9 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
         {data !== undefined && !data.raw && <p>No body is stored.</p>}
       </Section>
       <Section title="Headers">
-        <Headers headers={(data ?? event).headers} />
+        <pre className="break-all whitespace-pre-wrap">
+          {linesOf(data ?? event).join('\n') || 'No headers are stored.'}
+        </pre>
         {data === undefined && (
           <p className="text-quiet">
             Signatures and other credentials are hidden: they are shown together with the body.
@@ -40,11 +44,7 @@ export function EventBody({ event }: { readonly event: EventDetails }) {
   )
 }
 
-function Headers({ headers }: Pick<EventDetails, 'headers'>) {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  if (lines.length === 0) return <p className="text-quiet">No headers are stored.</p>
-  return <pre className="break-all whitespace-pre-wrap">{lines.join('\n')}</pre>
-}
+const linesOf = ({ headers }: EventDetails) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
 
 /** The body, folded if it is JSON, and as it came, and both to copy. */
 function BodyText({ event, raw }: { readonly event: EventDetails; readonly raw: string }) {
@@ -165,20 +165,8 @@ function Line({ text, sought }: { readonly text: string; readonly sought: string
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** A command that sends the same bytes and headers again. */
-function toCurl({ provider, headers }: EventDetails, raw: string): string {
-  const lines = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
-  const url = quoted(`http://127.0.0.1:8080/api/webhooks/${provider}`)
+function toCurl(event: EventDetails, raw: string): string {
+  const lines = linesOf(event).map((line) => `-H ${quoted(line)}`)
+  const url = quoted(`http://127.0.0.1:8080/api/webhooks/${event.provider}`)
   return [`echo ${raw} | base64 -d | curl -i ${url}`, ...lines, '--data-binary @-'].join(' \\\n  ')
-}
-
-/**
- * The event with its body and all its headers, if the token may read bodies. It is read only once each time the page is
- * opened, because each reading adds an entry to the audit log.
- */
-function useEventBody(id: string) {
-  const enabled = useMayDo('bodies')
-  return useQuery<EventDetails>({
-    ...{ enabled, queryKey: ['body', id], queryFn: () => operator.events.get.query({ id, body: true }) },
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 0, retry: false },
-  })
 }

@@ -4,8 +4,8 @@ import { decimalsOf, formatAmount, toDecimal } from '@oncehook/kernel/money/curr
 import { useRef, useState } from 'react'
 import { type EventDetails, operator } from '../api/operator-client.ts'
 import { useMayDo } from '../api/session.ts'
+import { DialogButton } from '../dialogs/dialog-button.tsx'
 import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
-import { GuardedButton } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { QueryProblem } from '../parts/problem-notice.tsx'
@@ -16,7 +16,6 @@ import { Marked, NO_ORDER, type Order, OrderFacts, useOrder } from './order-fact
 /** The order of an event, and its correction if it does not fit. */
 export function EventOrder({ event }: { readonly event: EventDetails }) {
   const { data: order, error } = useOrder(event.orderId)
-  const [seen, setSeen] = useState<Order | null>(null)
   const isMismatch = event.state === 'dead' && /^(?:amount|currency)_mismatch$/.test(event.reason ?? '')
   const paid = order ? paidOf(event, order) : null
   const fits = order && paid === formatAmount(order.amountDue, order.currency)
@@ -28,15 +27,14 @@ export function EventOrder({ event }: { readonly event: EventDetails }) {
       {order && <OrderFacts order={order} paid={isMismatch && !fits ? <Marked look="bad" text={differing} /> : paid} />}
       {order && isMismatch && !fits && (
         <p className="mt-2">
-          <GuardedButton
+          <DialogButton
             text="Correct the order…"
             needs="orders"
             why={order.status === 'paid' ? 'The order is paid.' : null}
-            onClick={() => setSeen(order)}
+            draw={(close) => <Correction event={event} order={order} onClose={close} />}
           />
         </p>
       )}
-      {seen !== null && <Correction event={event} order={seen} onClose={() => setSeen(null)} />}
     </Section>
   )
 }
@@ -64,14 +62,16 @@ function Correction({ event, order, onClose }: CorrectionProps & { readonly onCl
     version.current = answer.order.version
     if (mayReplay) await operator.events.replay.mutate({ ids: [event.id], reason })
   }
-  const action = {
-    title: 'Correct what the order costs',
-    hint: 'First find out which amount is right. The audit log records what the order cost before and after.',
-    act,
-    submit: mayReplay ? 'Correct the order and replay' : 'Correct the order',
-    fields: <CorrectionFields event={event} order={order} />,
-  }
-  return <ReasonDialog action={action} changes={['orders', 'events']} onClose={onClose} />
+  return (
+    <ReasonDialog
+      title="Correct what the order costs"
+      hint="First find out which amount is right. The audit log records what the order cost before and after."
+      submit={mayReplay ? 'Correct the order and replay' : 'Correct the order'}
+      fields={<CorrectionFields event={event} order={order} />}
+      changes={['orders', 'events']}
+      {...{ act, onClose }}
+    />
+  )
 }
 
 type Content = Pick<Order, 'currency' | 'items'>

@@ -1,8 +1,8 @@
 // The page of one event: what it is and what to do next, its life, its tasks, its body, and its facts.
 
-import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type EventDetails, type ListedEvent, operator } from '../api/operator-client.ts'
+import { useLive } from '../api/use-answer.ts'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { isConfigured } from '../handlers/use-handlers.tsx'
@@ -20,11 +20,7 @@ const REFRESH_MS = 2_000
 
 export function EventPage() {
   const { id } = useParams({ from: '/events/$id' })
-  const query = useQuery({
-    queryKey: ['events', 'get', id],
-    queryFn: () => operator.events.get.query({ id }),
-    refetchInterval: REFRESH_MS,
-  })
+  const query = useLive(['events', 'get', id], () => operator.events.get.query({ id }), REFRESH_MS)
   return (
     <PageFrame title={query.data?.eventId ?? 'Event'}>
       <p className="mb-2">
@@ -47,7 +43,17 @@ function Details({ event }: { readonly event: EventDetails }) {
       </Section>
       <EventBody event={event} />
       <Section title="Facts">
-        <EventFacts event={event} />
+        <Facts
+          items={[
+            ['Payment', event.objectId || null],
+            ['Secret', event.secretId],
+            ['Deliveries', texts.deliveriesOf(event.deliveries, event.mismatches)],
+            ['Attempts', event.starts],
+            ['Revived by a delivery', event.revivals || null],
+            ['Body', texts.bytes(event.bytes)],
+            ['Record', <code key="i">{event.id}</code>],
+          ]}
+        />
       </Section>
     </>
   )
@@ -55,7 +61,7 @@ function Details({ event }: { readonly event: EventDetails }) {
 
 /** What the event is and what has become of it, in a sentence, and what to do next. */
 function Summary({ event }: { readonly event: EventDetails }) {
-  const { state, reason, handler, type, provider, orderId } = event
+  const { state, reason, handler, type, provider, orderId, lastError } = event
   return (
     <section aria-label="Next:" className="rounded-lg border border-line bg-raised p-3">
       <p className="flex flex-wrap items-baseline gap-x-2 wrap-anywhere">
@@ -75,16 +81,6 @@ function Summary({ event }: { readonly event: EventDetails }) {
         )}
         {event.test && <TestTag />}
       </p>
-      <NextStep event={event} />
-    </section>
-  )
-}
-
-/** What an operator should do about an event now, and why. */
-function NextStep({ event }: { readonly event: EventDetails }) {
-  const { lastError, state } = event
-  return (
-    <>
       {state !== 'done' && lastError !== null && (
         <p className="mt-1 wrap-anywhere">
           <span className="text-quiet">Last error</span> <code>{lastError.code}</code>: {lastError.message}
@@ -93,10 +89,11 @@ function NextStep({ event }: { readonly event: EventDetails }) {
       <p className="mt-1">
         <strong>Next:</strong> <Step event={event} />
       </p>
-    </>
+    </section>
   )
 }
 
+/** What an operator should do about an event now. */
 function Step({ event }: { readonly event: EventDetails }) {
   const { state, reason, closed } = event
   if (state === 'pending') return <Waiting event={event} />
@@ -148,34 +145,15 @@ function Waiting({ event: { waitsFor, notSent, dueAt } }: { readonly event: Even
   )
 }
 
-function EventFacts({ event }: { readonly event: EventDetails }) {
-  return (
-    <Facts
-      items={[
-        ['Payment', event.objectId || null],
-        ['Secret', event.secretId],
-        ['Deliveries', texts.deliveriesOf(event.deliveries, event.mismatches)],
-        ['Attempts', event.starts],
-        ['Revived by a delivery', event.revivals === 0 ? null : event.revivals],
-        ['Body', texts.bytes(event.bytes)],
-        ['Record', <code key="i">{event.id}</code>],
-      ]}
-    />
-  )
-}
-
-const TASKS_REFRESH_MS = 5_000
 // More handlers than can be configured at a time.
 const MOST = 100
 
 /** The tasks of an event, one for each handler, with links to them. Nothing if fulfilment has the only one. */
 function EventTasks({ event }: { readonly event: EventDetails }) {
   const { provider, eventId } = event
-  const { data, error } = useQuery({
-    queryKey: ['events', 'tasks', provider, eventId],
-    queryFn: () => operator.events.list.query({ provider, eventId, limit: MOST }),
-    refetchInterval: TASKS_REFRESH_MS,
-  })
+  const { data, error } = useLive(['events', 'tasks', provider, eventId], () =>
+    operator.events.list.query({ provider, eventId, limit: MOST }),
+  )
   if (error !== null) return <QueryProblem error={error} />
   const tasks = data?.items ?? []
   if (tasks.length < 2 && !isConfigured(event.handler)) return null

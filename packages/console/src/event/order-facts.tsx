@@ -1,11 +1,11 @@
 // What is known of an order, beside its event and where somebody looks for it.
 
 import { formatAmount } from '@oncehook/kernel/money/currencies'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { codeOf } from '../api/describe-problem.ts'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useLive } from '../api/use-answer.ts'
 import { QueryProblem } from '../parts/problem-notice.tsx'
 import { Facts } from '../parts/section.tsx'
 import { texts } from '../texts/texts.ts'
@@ -15,12 +15,8 @@ export const NO_ORDER = 'No order has this id now.'
 
 export type Order = Answers['orders']['get']
 
-const REFRESH_MS = 5_000
-
 /** An order, kept up to date. Null if there is none with this id. */
-export function useOrder(id: string) {
-  return useQuery({ queryKey: ['orders', id], queryFn: () => readOrder(id), refetchInterval: REFRESH_MS })
-}
+export const useOrder = (id: string) => useLive(['orders', id], () => readOrder(id))
 
 function readOrder(id: string): Promise<Order | null> {
   return operator.orders.get.query({ id }).catch((error: unknown) => {
@@ -32,10 +28,7 @@ function readOrder(id: string): Promise<Order | null> {
 }
 
 export function useReceipts(orderId: string): Answers['receipts']['list']['items'] {
-  const { data } = useQuery({
-    ...{ queryKey: ['receipts', 'of', orderId], refetchInterval: REFRESH_MS },
-    queryFn: () => operator.receipts.list.query({ orderId, limit: 100 }),
-  })
+  const { data } = useLive(['receipts', 'of', orderId], () => operator.receipts.list.query({ orderId, limit: 100 }))
   return data?.items ?? []
 }
 
@@ -47,7 +40,6 @@ export const LOOKS = {
 } as const
 
 export const LOOK_OF_RECEIPT = { owed: 'wait', sending: 'wait', sent: 'good', parked: 'bad' } as const
-const STATE_OF_ORDER = { pending: 'pending', payment_failed: 'payment failed', paid: 'paid' } as const
 const LOOK_OF_ORDER = { pending: 'wait', payment_failed: 'bad', paid: 'good' } as const
 
 export function Marked({ look, text }: { readonly look: keyof typeof LOOKS; readonly text: string }) {
@@ -64,7 +56,7 @@ export function OrderFacts({ order, paid = null }: { readonly order: Order; read
   return (
     <Facts
       items={[
-        ['State', <Marked key="state" look={LOOK_OF_ORDER[status]} text={STATE_OF_ORDER[status]} />],
+        ['State', <Marked key="state" look={LOOK_OF_ORDER[status]} text={status.replace('_', ' ')} />],
         ['Access', access],
         ['Amount due', formatAmount(amountDue, currency)],
         ['Event says', paid],
@@ -93,10 +85,7 @@ export function SoughtOrder({ id, hasEvents }: { readonly id: string; readonly h
 
 /** How many deliveries were refused since an order was created: its payment may have been among them. */
 function RefusedSince({ at }: { readonly at: string }) {
-  const { data } = useQuery({
-    ...{ queryKey: ['refusals', 'since', at], refetchInterval: REFRESH_MS },
-    queryFn: () => operator.refusals.list.query({ limit: 100 }),
-  })
+  const { data } = useLive(['refusals', 'since', at], () => operator.refusals.list.query({ limit: 100 }))
   if (data === undefined) return null
   const { items, next, notKept } = data
   const count = items.filter((refusal) => refusal.at >= at).length

@@ -77,7 +77,7 @@ function FindBox({ search }: { readonly search: EventSearch }) {
       />
       <label
         className={`flex items-center gap-1 whitespace-nowrap ${mayReadBodies ? '' : 'text-quiet'}`}
-        title={mayReadBodies ? 'The audit log records each search in bodies.' : texts.why.bodies}
+        title={mayReadBodies ? 'The audit log records each search in bodies.' : texts.why('bodies')}
       >
         <input type="checkbox" name="bodies" disabled={!mayReadBodies} defaultChecked={search.text !== undefined} />
         text in bodies
@@ -99,7 +99,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}
         >
-          {state === undefined ? 'All' : state}
+          {state ?? 'All'}
         </Link>
       ))}
     </nav>
@@ -123,7 +123,6 @@ function TypeFilter({ search: { type } }: { readonly search: EventSearch }) {
 }
 
 const MINUTE_MS = 60_000
-const OWN = 'own'
 /** By their minutes. */
 const SPANS = [
   ['15', 'Last 15 minutes'],
@@ -135,38 +134,27 @@ const SPANS = [
 /** The filter for the time of receipt. The menu of the other filters has the exact times. */
 function TimeFilter({ search: { from, to } }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const hasTimes = from !== undefined || to !== undefined
-  const choose = (span: string | undefined): void => {
-    if (span === OWN) return
+  const choose = (span: string | undefined): void =>
     change({ from: span && new Date(Date.now() - Number(span) * MINUTE_MS).toISOString(), to: undefined })
-  }
-  const own = hasTimes ? [[OWN, 'Custom'] as const] : []
-  return (
-    <Choice
-      label="Received"
-      any="Any time"
-      chosen={hasTimes ? OWN : undefined}
-      options={[...own, ...SPANS]}
-      onChoose={choose}
-    />
-  )
+  const chosen = (from ?? to) && 'Custom'
+  return <Choice label="Received" any="Any time" chosen={chosen} options={SPANS} onChoose={choose} />
 }
 
 const DUPLICATES = { repeated: 'Duplicates', changed: 'Duplicates with another body', any: 'Either' }
 const TESTS = { only: 'Test events only', without: 'Without test events' }
+const TIMES = { from: 'From', to: 'Before' }
 
 function OtherFilters({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const { from, to, reason } = search
-  const counts = Object.entries(useOverview().data?.deadByReason ?? {})
+  const reasons = Object.entries(useOverview().data?.deadByReason ?? {})
   return (
     <div className="grid gap-3">
       <ChipChoice
         label="Reason"
         any="All reasons"
-        chosen={reason}
-        options={counts.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
-        onChoose={(chosen) => change(chosen === undefined ? { reason: chosen } : { reason: chosen, state: 'dead' })}
+        chosen={search.reason}
+        options={reasons.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
+        onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
       />
       <ChipChoice
         label="Duplicates"
@@ -182,33 +170,23 @@ function OtherFilters({ search }: { readonly search: EventSearch }) {
         options={Object.entries(TESTS)}
         onChoose={(tests) => change({ tests })}
       />
-      <TimeField name="from" label="From" at={from} />
-      <TimeField name="to" label="Before" at={to} />
+      {(['from', 'to'] as const).map((name) => (
+        <label key={name} className="grid grid-cols-[4rem_1fr] items-center">
+          {TIMES[name]}
+          <input
+            type="datetime-local"
+            className="input"
+            value={toField(search[name])}
+            onChange={({ target }) => change({ [name]: target.value })}
+          />
+        </label>
+      ))}
     </div>
   )
 }
 
-/** A time in the format of the browser's field: in the viewer's time zone, without its name. */
-function toField(at: string | undefined): string {
-  if (at === undefined) return ''
-  const date = new Date(at)
-  return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
-}
-
-function TimeField(props: { readonly name: 'from' | 'to'; readonly label: string; readonly at: string | undefined }) {
-  const change = useFilterChange()
-  return (
-    <label className="grid grid-cols-[4rem_1fr] items-center">
-      {props.label}
-      <input
-        type="datetime-local"
-        className="input"
-        value={toField(props.at)}
-        onChange={({ target }) => change({ [props.name]: target.value })}
-      />
-    </label>
-  )
-}
+/** A time in the format of the browser's field. */
+const toField = (at = ''): string => at && texts.time.local(new Date(at)).slice(0, 16).replace(' ', 'T')
 
 /** What is chosen, beside what the tabs show. A click removes one. */
 function Chosen({ search }: { readonly search: EventSearch }) {

@@ -15,10 +15,10 @@ export interface TypedSearch {
   readonly text?: string
 }
 
-export type EventSearch = AddressFilters & TypedSearch
+export type EventSearch = Omit<EventAddress, 'typed'> & TypedSearch
 
 /** The filters of the list of events, as the address bar has them. */
-interface AddressFilters {
+interface EventAddress {
   readonly duplicates?: (typeof DUPLICATES)[number]
   readonly tests?: (typeof TESTS)[number]
   readonly state?: ListedEvent['state']
@@ -31,10 +31,7 @@ interface AddressFilters {
   /** ISO 8601. */
   readonly from?: string
   readonly to?: string
-}
-
-/** The filters of an address, and the name of the typed search that belongs to them. */
-interface EventAddress extends AddressFilters {
+  /** The name of what was typed. */
   readonly typed?: string
 }
 

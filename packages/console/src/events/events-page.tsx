@@ -22,7 +22,7 @@ export function EventsPage() {
   return (
     <PageFrame title="Events">
       <EventFilters search={search} />
-      <FeedView key={JSON.stringify(search)} search={search} order={search.find ?? search.order} />
+      <FeedView key={JSON.stringify(search)} search={search} />
     </PageFrame>
   )
 }
@@ -33,8 +33,9 @@ const LIVENESS = {
   broken: ['Not live: the gateway does not answer', 'text-bad'],
 } as const
 
-/** `order` may be the id of an order. */
-function FeedView({ search, order }: { readonly search: EventSearch; readonly order: string | undefined }) {
+function FeedView({ search }: { readonly search: EventSearch }) {
+  // It may be the id of an order.
+  const order = search.find ?? search.order
   const { feed, older, isLive } = useEventFeed(search)
   const { holding, items, fresh } = useCalmRows(feed.data?.items ?? [])
   const shown = feed.error !== null ? 'broken' : isLive ? 'live' : 'off'

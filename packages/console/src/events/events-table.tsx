@@ -8,12 +8,10 @@ import { nameOf } from './event-feed.ts'
 import { changeFilters } from './event-filters.tsx'
 import { type EventSearch, matchingTasks } from './event-search.ts'
 
-type ValueOf = (event: FeedEvent) => string
-
 const HEADS = { reason: 'Reason', provider: 'Provider', type: 'Type' } as const
 
 /** A column whose values lead to all events of the list with the same value. */
-function linked(name: keyof typeof HEADS, className: string, of: ValueOf): Column<FeedEvent> {
+function linked(name: keyof typeof HEADS, className: string, of: (event: FeedEvent) => string): Column<FeedEvent> {
   return {
     head: HEADS[name],
     className,

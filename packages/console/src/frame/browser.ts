@@ -24,8 +24,9 @@ export function applyTheme(theme = readTheme()): void {
   document.documentElement.dataset.theme = theme
 }
 
-/** Changes the theme and stores it. It is all that the page stores in the browser for longer than a sign-in. */
-export function chooseTheme(theme: string): void {
+/** Changes the theme, stores and returns it. It is all that the page stores in the browser for longer than a sign-in. */
+export function chooseTheme(theme: string): string {
   openStore('localStorage')?.setItem(KEY, theme)
   applyTheme(theme)
+  return theme
 }

@@ -5,6 +5,7 @@ import { codeOf } from '../api/describe-problem.ts'
 import { operator } from '../api/operator-client.ts'
 import { currentSession, type Session, setSession, useSession } from '../api/session.ts'
 import { Modal } from '../dialogs/modal.tsx'
+import { Choice } from '../parts/choice.tsx'
 import { SignInPage } from '../sign-in/sign-in-page.tsx'
 import { chooseTheme, readTheme, THEMES } from './browser.ts'
 import { keys, useKeys } from './use-keys.ts'
@@ -67,21 +68,9 @@ function Pages() {
 }
 
 function ThemeChoice() {
-  return (
-    <select
-      aria-label="Theme"
-      title="Theme"
-      className="input"
-      defaultValue={readTheme()}
-      onChange={({ target }) => chooseTheme(target.value)}
-    >
-      {THEMES.map((theme) => (
-        <option key={theme} value={theme}>
-          {theme}
-        </option>
-      ))}
-    </select>
-  )
+  const [theme, setTheme] = useState(readTheme)
+  const choose = (chosen = theme): void => setTheme(chooseTheme(chosen))
+  return <Choice label="Theme" chosen={theme} options={THEMES.map((one) => [one, one])} onChoose={choose} />
 }
 
 const END_MS = 5_000

@@ -1,49 +1,21 @@
-// What an operator can do with a handler: pause it, give it stored events, and discard the tasks of a removed one.
+// What an operator can do with a handler: give it stored events, and discard the tasks of a removed one.
 
 import { useState } from 'react'
 import { operator } from '../api/operator-client.ts'
-import { PauseControl } from '../dialogs/pause-control.tsx'
 import { ActionButton } from '../dialogs/reason-dialog.tsx'
-import { GuardedButton } from '../parts/buttons.tsx'
+import { Choice } from '../parts/choice.tsx'
 import { CountedReplayDialog } from '../replays/replay-dialog.tsx'
 import { texts } from '../texts/texts.ts'
-import type { ListedHandler } from './use-handlers.tsx'
-
-export function HandlerPause({ handler: { name: handler, paused, pending } }: { readonly handler: ListedHandler }) {
-  return (
-    <PauseControl
-      kind="handlers"
-      name={handler}
-      paused={paused}
-      waiting={pending}
-      pauseHint="Its tasks are still stored, and wait until somebody resumes it. Other handlers continue."
-      pause={(reason) => operator.handlers.pause.mutate({ handler, reason })}
-      resume={(reason) => operator.handlers.resume.mutate({ handler, reason })}
-    />
-  )
-}
-
-/** The button that gives a handler the events that were stored before. */
-export function BackfillButton({ name }: { readonly name: string }) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <>
-      <GuardedButton text="Backfill…" onClick={() => setOpen(true)} />
-      {isOpen && <BackfillDialog handler={name} onClose={() => setOpen(false)} />}
-    </>
-  )
-}
 
 const DAY_MS = 86_400_000
-const ALL = '0'
 /** By their days. */
-const SPANS = { [ALL]: 'Any time', 1: 'Last 24 hours', 7: 'Last 7 days', 30: 'Last 30 days' }
+const SPANS = { 1: 'Last 24 hours', 7: 'Last 7 days', 30: 'Last 30 days' }
 
 /** Counts the stored events that a handler may want, and gives it a task of each from a chosen time on. */
-function BackfillDialog({ handler, onClose }: { readonly handler: string; readonly onClose: () => void }) {
-  const [days, setDays] = useState(ALL)
+export function BackfillDialog({ handler, onClose }: { readonly handler: string; readonly onClose: () => void }) {
+  const [days, setDays] = useState<string>()
   const [openedAt] = useState(Date.now)
-  const filter = days === ALL ? {} : { from: new Date(openedAt - Number(days) * DAY_MS).toISOString() }
+  const filter = days === undefined ? {} : { from: new Date(openedAt - Number(days) * DAY_MS).toISOString() }
   return (
     <CountedReplayDialog
       title={`Give stored events to ${handler}`}
@@ -57,16 +29,12 @@ function BackfillDialog({ handler, onClose }: { readonly handler: string; readon
       submit={(count) => `Examine ${texts.plural(count, 'event', 'events')}`}
       onClose={onClose}
     >
-      <label className="my-3 block">
-        <span className="block font-semibold">Received</span>
-        <select className="input" value={days} onChange={({ target }) => setDays(target.value)}>
-          {Object.entries(SPANS).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
+      <p className="my-3">
+        <strong aria-hidden="true" className="block font-semibold">
+          Received
+        </strong>
+        <Choice label="Received" any="Any time" chosen={days} options={Object.entries(SPANS)} onChoose={setDays} />
+      </p>
     </CountedReplayDialog>
   )
 }
@@ -87,12 +55,10 @@ export function DiscardButton(props: { readonly handler: string; readonly onDisc
   return (
     <ActionButton
       text="Discard its tasks…"
-      action={{
-        title: `Discard the tasks of ${handler}`,
-        hint: 'Its pending and dead tasks become unhandled and are never sent. First make sure that no gateway has the handler in its setting.',
-        submit: 'Discard the tasks',
-        act,
-      }}
+      title={`Discard the tasks of ${handler}`}
+      hint="Its pending and dead tasks become unhandled and are never sent. First make sure that no gateway has the handler in its setting."
+      submit="Discard the tasks"
+      act={act}
       changes={['handlers', 'overview', 'events']}
     />
   )

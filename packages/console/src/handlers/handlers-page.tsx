@@ -2,13 +2,16 @@
 
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { operator } from '../api/operator-client.ts'
+import { DialogButton } from '../dialogs/dialog-button.tsx'
+import { PauseControl } from '../dialogs/pause-control.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { PlainTable } from '../parts/plain-table.tsx'
 import { EmptyNotice, Fact, Read, Section } from '../parts/section.tsx'
 import { Instant } from '../parts/values.tsx'
 import { endOf, SecretId } from '../providers/secrets-table.tsx'
 import { texts } from '../texts/texts.ts'
-import { BackfillButton, DiscardButton, HandlerPause } from './handler-actions.tsx'
+import { BackfillDialog, DiscardButton } from './handler-actions.tsx'
 import { type ListedHandler, useHandlers } from './use-handlers.tsx'
 
 const REFRESH_MS = 5_000
@@ -41,7 +44,7 @@ interface PartProps {
 }
 
 function HandlerPart({ handler, onDiscarded }: PartProps) {
-  const { name, by, pausedBySetting, answers, events, secrets } = handler
+  const { name, by, paused, pausedBySetting, pending, answers, events, secrets } = handler
   return (
     <Section title={name}>
       <HandlerFacts handler={handler} />
@@ -59,8 +62,18 @@ function HandlerPart({ handler, onDiscarded }: PartProps) {
         </p>
       )}
       <div className="my-2 flex flex-wrap items-center gap-2">
-        {(by !== 'removed' || handler.paused !== null) && <HandlerPause handler={handler} />}
-        {(by === 'https' || by === 'trpc') && <BackfillButton name={name} />}
+        {(by !== 'removed' || paused !== null) && (
+          <PauseControl
+            kind="handlers"
+            {...{ name, paused, waiting: pending }}
+            pauseHint="Its tasks are still stored, and wait until somebody resumes it. Other handlers continue."
+            pause={(reason) => operator.handlers.pause.mutate({ handler: name, reason })}
+            resume={(reason) => operator.handlers.resume.mutate({ handler: name, reason })}
+          />
+        )}
+        {(by === 'https' || by === 'trpc') && (
+          <DialogButton text="Backfill…" draw={(close) => <BackfillDialog handler={name} onClose={close} />} />
+        )}
         {by === 'removed' && <DiscardButton handler={name} onDiscarded={onDiscarded} />}
       </div>
       {events.length > 0 && <WantedEvents handler={handler} />}
@@ -75,32 +88,21 @@ function HandlerPart({ handler, onDiscarded }: PartProps) {
 
 function HandlerFacts({ handler }: Pick<PartProps, 'handler'>) {
   const { name, by, host, pending, dead, oldestStoredAt, concurrency, ratePerSecond, orderBy, blockOnDead } = handler
+  const tasks = (state: 'pending' | 'dead', count: number | null, className = '') => (
+    <Link to="/events" search={{ handler: name, state }} className={className}>
+      {texts.count(count)}
+    </Link>
+  )
   return (
     <p className="my-1 flex flex-wrap gap-x-6">
       <Fact name="Called by">
         {by === 'removed' ? 'nobody' : by} {host !== null && <code className="break-all">{host}</code>}
       </Fact>
-      <Fact name="Pending">
-        <Link to="/events" search={{ handler: name, state: 'pending' }}>
-          {texts.count(pending)}
-        </Link>
-      </Fact>
-      {oldestStoredAt !== null && (
-        <Fact name="Oldest stored">
-          <Instant at={oldestStoredAt} />
-        </Fact>
-      )}
-      <Fact name="Dead">
-        <Link
-          to="/events"
-          search={{ handler: name, state: 'dead' }}
-          className={dead === 0 ? '' : 'font-semibold text-bad'}
-        >
-          {texts.count(dead)}
-        </Link>
-      </Fact>
-      {concurrency !== null && <Fact name="Calls at a time">{concurrency}</Fact>}
-      {ratePerSecond !== null && <Fact name="Events per second">{texts.number(ratePerSecond)}</Fact>}
+      <Fact name="Pending">{tasks('pending', pending)}</Fact>
+      <Fact name="Oldest stored">{oldestStoredAt && <Instant at={oldestStoredAt} />}</Fact>
+      <Fact name="Dead">{tasks('dead', dead, dead === 0 ? '' : 'font-semibold text-bad')}</Fact>
+      <Fact name="Calls at a time">{concurrency}</Fact>
+      <Fact name="Events per second">{ratePerSecond && texts.number(ratePerSecond)}</Fact>
       {/* Its tasks of one value are sent one after the other. */}
       {orderBy !== null && (
         <Fact name="In order by">

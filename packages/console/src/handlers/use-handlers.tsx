@@ -1,7 +1,7 @@
 // The handlers for every part of the page that names them, and the filter of events by handler.
 
-import { useQuery } from '@tanstack/react-query'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useLive } from '../api/use-answer.ts'
 import { ChipChoice, type FilterValue } from '../parts/choice.tsx'
 
 export type ListedHandler = Answers['handlers']['list'][number]
@@ -11,11 +11,7 @@ const REFRESH_MS = 30_000
 
 /** The list is empty if none can be configured. */
 export function useHandlers(refreshMs = REFRESH_MS) {
-  return useQuery({
-    queryKey: ['handlers'],
-    queryFn: () => operator.handlers.list.query(),
-    refetchInterval: refreshMs,
-  })
+  return useLive(['handlers'], () => operator.handlers.list.query(), refreshMs)
 }
 
 /** Whether it is one of the configured handlers, or was: neither the built-in one nor nobody. */

@@ -1,6 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { PageFrame } from '../frame/page-frame.tsx'
+import { ChipChoice } from '../parts/choice.tsx'
 import { texts } from '../texts/texts.ts'
 import { NeedsYou } from './needs-you.tsx'
 import { PERIODS, type Period } from './use-overview.ts'
@@ -9,6 +10,7 @@ const Pictures = lazy(() => import('./pictures.tsx').then(({ Pictures: component
 
 /** The first page: what needs somebody, and four pictures of the last hour, day or week. */
 export function OverviewPage() {
+  const navigate = useNavigate()
   const period = useSearch({ from: '/', select: (search) => readPeriod({ ...search }).period ?? 'hour' })
   return (
     <PageFrame title="Overview">
@@ -19,7 +21,12 @@ export function OverviewPage() {
             <h2 id="pictures" className="text-base font-semibold">
               The last {period}
             </h2>
-            <PeriodChoice chosen={period} />
+            <ChipChoice
+              label="Time of the pictures"
+              chosen={period}
+              options={Object.entries(PERIODS)}
+              onChoose={(chosen) => void navigate({ to: '/', search: readPeriod({ period: chosen }) })}
+            />
           </div>
           <Suspense fallback={<p role="status">{texts.loading}</p>}>
             <Pictures period={period} />
@@ -30,28 +37,8 @@ export function OverviewPage() {
   )
 }
 
-function PeriodChoice({ chosen }: { readonly chosen: Period }) {
-  const navigate = useNavigate()
-  return (
-    <fieldset className="flex gap-1">
-      <legend className="sr-only">Time of the pictures</legend>
-      {PERIODS.map((period) => (
-        <button
-          key={period}
-          type="button"
-          className="chip capitalize"
-          aria-current={period === chosen ? 'true' : undefined}
-          onClick={() => void navigate({ to: '/', search: { period } })}
-        >
-          {period}
-        </button>
-      ))}
-    </fieldset>
-  )
-}
-
 /** Reads the period of an address; none if there is no such period. */
 export function readPeriod(search: Readonly<Record<string, unknown>>): { readonly period?: Period } {
-  const period = PERIODS.find((one) => one === search.period)
+  const period = (Object.keys(PERIODS) as Period[]).find((one) => one === search.period)
   return period === undefined ? {} : { period }
 }

@@ -20,7 +20,7 @@ export interface GuardedButtonProps {
 export function GuardedButton(props: GuardedButtonProps & { readonly onClick: () => void }) {
   const { text, needs = 'operate', letter, isMain = false, onClick } = props
   const id = useId()
-  const why = useMayDo(needs) ? (props.why ?? null) : texts.why[needs]
+  const why = useMayDo(needs) ? (props.why ?? null) : texts.why(needs)
   useKeys(letter !== undefined && why === null ? { [letter]: onClick } : {})
   const guard = why === null ? { onClick } : { 'aria-disabled': true, 'aria-describedby': id, title: why }
   return (

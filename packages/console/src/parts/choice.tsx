@@ -5,27 +5,29 @@ export interface FilterValue {
 
 interface FilterChoices extends FilterValue {
   readonly label: string
-  readonly any: string
+  /** What the choice of no value is called. Without it, a value is always chosen. */
+  readonly any?: string
   readonly options: readonly (readonly [value: string, text: string])[]
 }
 
-/** The values, and the chosen one even if it is not among them. */
-function optionsOf({ options, chosen }: FilterChoices): FilterChoices['options'] {
-  const isKnown = chosen === undefined || options.some(([value]) => value === chosen)
-  return isKnown ? options : [...options, [chosen, chosen]]
+/** No value as an empty one, the values, and the chosen one even if it is not among them. */
+function choicesOf({ options, chosen = '', any }: FilterChoices): FilterChoices['options'] {
+  const choices = any === undefined ? options : [['', any] as const, ...options]
+  return choices.some(([value]) => value === chosen) ? choices : [...choices, [chosen, chosen]]
 }
 
-/** A select field whose value becomes a filter. */
+/** A select field. */
 export function Choice(props: FilterChoices) {
-  const { label, any, chosen = '', onChoose } = props
+  const { label, chosen = '', onChoose } = props
   return (
     <select
       aria-label={label}
+      title={label}
       className="input max-w-56"
       value={chosen}
       onChange={({ target }) => onChoose(target.value || undefined)}
     >
-      {[['', any] as const, ...optionsOf(props)].map(([value, text]) => (
+      {choicesOf(props).map(([value, text]) => (
         <option key={value} value={value}>
           {text}
         </option>
@@ -34,19 +36,19 @@ export function Choice(props: FilterChoices) {
   )
 }
 
-/** A filter with a button for each value, and for any value. */
+/** A button for each value, and for no value. */
 export function ChipChoice(props: FilterChoices) {
-  const { label, any, chosen, onChoose } = props
+  const { label, chosen = '', onChoose } = props
   return (
     <fieldset className="-m-1 flex max-h-25 min-w-0 flex-wrap overflow-y-auto p-1">
       <legend className="sr-only">{label}</legend>
-      {[[undefined, any] as const, ...optionsOf(props)].map(([value, text]) => (
+      {choicesOf(props).map(([value, text]) => (
         <button
-          key={value ?? ''}
+          key={value}
           type="button"
           className="chip text-left break-all"
           aria-current={value === chosen ? 'true' : undefined}
-          onClick={() => onChoose(value)}
+          onClick={() => onChoose(value || undefined)}
         >
           {text}
         </button>

@@ -2,7 +2,7 @@
 // the first links of all rows.
 
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { useKeys } from '../frame/use-keys.ts'
 
 /** A column. A text as its cell is also the tooltip, as it may be cut. */
@@ -35,7 +35,7 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
     overscan: BEYOND_THE_WINDOW,
     scrollMargin: top,
   })
-  useRowKeys(body, items.length, (index) => virtualizer.scrollToIndex(index))
+  useRowKeys(body)
   const shown = virtualizer.getVirtualItems()
   const before = (shown[0]?.start ?? top) - top
   const after = virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? top) - top)
@@ -71,9 +71,18 @@ export function DataTable<Item>({ caption, columns, items, keyOf }: DataTablePro
               aria-rowindex={index + 2}
               className="h-[34px] border-b border-line focus-within:bg-raised hover:bg-raised"
             >
-              {columns.map(({ head, cell, className }) => (
-                <DataCell key={head} content={cell(item)} className={className} />
-              ))}
+              {columns.map(({ head, cell, className = '' }) => {
+                const content = cell(item)
+                return (
+                  <td
+                    key={head}
+                    title={typeof content === 'string' ? content : undefined}
+                    className={`truncate px-2 ${className}`}
+                  >
+                    {content}
+                  </td>
+                )
+              })}
             </tr>
           )
         })}
@@ -92,20 +101,6 @@ function widthOf<Item>({ head, chars, most = MOST_CHARS }: Column<Item>, items: 
   return `min(${Math.min(longest, most)}ch + 1.25rem, 38vw)`
 }
 
-function DataCell({
-  content,
-  className = '',
-}: {
-  readonly content: ReactNode
-  readonly className?: string | undefined
-}) {
-  return (
-    <td title={typeof content === 'string' ? content : undefined} className={`truncate px-2 ${className}`}>
-      {content}
-    </td>
-  )
-}
-
 /** Fills the space of rows that are not rendered. Its cell spans one column: more would show a column that is hidden in a narrow window. */
 function Space({ height }: { readonly height: number }) {
   if (height <= 0) return null
@@ -118,33 +113,13 @@ function Space({ height }: { readonly height: number }) {
   )
 }
 
-/**
- * The keys j and k: they move the focus to the first link of the next or the previous row. `scrollTo` brings a row into the
- * document and into the window.
- */
-function useRowKeys(
-  body: { readonly current: HTMLTableSectionElement | null },
-  count: number,
-  scrollTo: (index: number) => void,
-): void {
-  const wanted = useRef<number | null>(null)
-  const focusWanted = (): void => {
-    if (wanted.current === null) return
-    const link = body.current?.querySelector<HTMLElement>(`[data-row="${wanted.current}"] :is(a, button)`)
-    if (!link) return
-    wanted.current = null
-    link.focus({ preventScroll: true })
-  }
-  // A row that was far away comes into the document with a later render.
-  useEffect(focusWanted)
+/** The keys j and k: they move the focus to the first link of the next or the previous row, at first to the one on top of the window. */
+function useRowKeys(body: { readonly current: HTMLTableSectionElement | null }): void {
   const move = (step: number): void => {
-    const row = document.activeElement?.closest('[data-row]')
-    const from = body.current?.contains(row ?? null) === true ? Number(row?.getAttribute('data-row')) : -1
-    const next = from === -1 && step < 0 ? 0 : Math.min(Math.max(from + step, 0), count - 1)
-    if (count === 0) return
-    wanted.current = next
-    scrollTo(next)
-    focusWanted()
+    const rows = [...(body.current?.rows ?? [])]
+    const focused = rows.findIndex((row) => row.contains(document.activeElement))
+    const top = rows.findIndex((row) => row.getBoundingClientRect().top >= 0)
+    rows[focused === -1 ? top : focused + step]?.querySelector<HTMLElement>('a, button')?.focus()
   }
   useKeys({ j: () => move(1), k: () => move(-1) })
 }

@@ -4,19 +4,16 @@ import { BusyButton } from './buttons.tsx'
 import { DataTable, type DataTableProps } from './data-table.tsx'
 import { Read } from './section.tsx'
 
-/** A list: its key in the cache, and the call that reads one of its pages, which starts `after` unless it is the first. */
-interface Pages<Page> {
-  readonly key: readonly unknown[]
-  readonly read: (page: { readonly limit: number; readonly after?: string }) => Promise<Page>
-  /** Milliseconds after which the list is read again. Without it, only on request. */
-  readonly refreshMs?: number
-}
-
 const PAGE = 100
 
-export function usePages<Page extends { readonly next: string | null }>({ key, read, refreshMs }: Pages<Page>) {
+/** A list. `read` gets one of its pages, which starts `after` unless it is the first. Without a time, it is read again only on request. */
+export function usePages<Page extends { readonly next: string | null }>(
+  queryKey: readonly unknown[],
+  read: (page: { readonly limit: number; readonly after?: string }) => Promise<Page>,
+  refreshMs?: number,
+) {
   return useInfiniteQuery({
-    queryKey: key,
+    queryKey,
     queryFn: ({ pageParam }) => read({ limit: PAGE, ...(pageParam === '' ? {} : { after: pageParam }) }),
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,

@@ -1,3 +1,4 @@
+import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { texts } from '../texts/texts.ts'
 import { CopyButton } from './buttons.tsx'
@@ -31,8 +32,9 @@ export function Facts(props: { readonly items: readonly NamedValue[]; readonly h
   )
 }
 
-/** A name with its value, in a row of others. */
+/** A name with its value, in a row of others. Nothing if the value is null. */
 export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  if (children === null) return null
   return (
     <span>
       <span className="text-quiet">{name}</span> {children}
@@ -59,11 +61,7 @@ export function EmptyNotice(props: { readonly title: string; readonly hint: stri
 
 /** What a query has read; until then, that it is being read. Above it, why it could not be read, and a button to try again. */
 export function Read<Data>(props: {
-  readonly query: {
-    readonly data: Data | undefined
-    readonly error: Error | null
-    readonly refetch: () => Promise<unknown>
-  }
+  readonly query: Pick<UseQueryResult<Data>, 'data' | 'error' | 'refetch'>
   readonly children: (data: Data) => ReactNode
 }) {
   const { data, error, refetch } = props.query
@@ -75,14 +73,12 @@ export function Read<Data>(props: {
   )
 }
 
-const ROWS = [1, 2, 3, 4, 5, 6]
-
 /** Where something is being read: the room of some rows, so that the page does not jump. */
 function Loading() {
   return (
     <div role="status" className="my-3 grid gap-3">
       <span className="sr-only">{texts.loading}</span>
-      {ROWS.map((row) => (
+      {[1, 2, 3, 4, 5, 6].map((row) => (
         <span key={row} aria-hidden="true" className="h-5 animate-pulse rounded bg-raised" />
       ))}
     </div>

@@ -1,8 +1,8 @@
 import { formatAmount } from '@oncehook/kernel/money/currencies'
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useLive, useOnce } from '../api/use-answer.ts'
 import { PauseControl } from '../dialogs/pause-control.tsx'
 import { ActionButton } from '../dialogs/reason-dialog.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
@@ -35,14 +35,9 @@ export function ProvidersPage() {
   )
 }
 
-const REFUSED_REFRESH_MS = 5_000
-
 /** Says that the newest settings are not in use, and why. */
 function RefusedSettings() {
-  const { data } = useQuery({
-    ...{ queryKey: ['providers', 'refusedSettings'], refetchInterval: REFUSED_REFRESH_MS },
-    queryFn: () => operator.providers.refusedSettings.query(),
-  })
+  const { data } = useLive(['providers', 'refusedSettings'], () => operator.providers.refusedSettings.query())
   if (data === undefined || data.problems.length === 0) return null
   return (
     <div role="alert" className="my-2 border-l-4 border-bad bg-raised px-3 py-2">
@@ -60,11 +55,20 @@ function RefusedSettings() {
 
 function ProviderPart({ provider }: { readonly provider: Provider }) {
   const [isRotating, setIsRotating] = useState(false)
+  const { name, paused } = provider
   return (
-    <Section title={provider.name}>
+    <Section title={name}>
       <ProviderFacts provider={provider} />
       <div className="my-2 flex flex-wrap items-center gap-2">
-        <ProviderPause provider={provider} />
+        <PauseControl
+          kind="providers"
+          name={name}
+          paused={paused}
+          waiting={paused?.waiting ?? null}
+          pauseHint="Its deliveries are still verified, stored and answered 200. Their events wait until somebody resumes the provider."
+          pause={(reason) => operator.providers.pause.mutate({ provider: name, reason })}
+          resume={(reason) => operator.providers.resume.mutate({ provider: name, reason })}
+        />
         <SendTest provider={provider} text="Send a test event…" />
         <button type="button" className="button" onClick={() => setIsRotating(true)}>
           Rotate a secret…
@@ -95,20 +99,6 @@ function ProviderFacts({ provider }: { readonly provider: Provider }) {
   )
 }
 
-function ProviderPause({ provider: { name: provider, paused } }: { readonly provider: Provider }) {
-  return (
-    <PauseControl
-      kind="providers"
-      name={provider}
-      paused={paused}
-      waiting={paused?.waiting ?? null}
-      pauseHint="Its deliveries are still verified, stored and answered 200. Their events wait until somebody resumes the provider."
-      pause={(reason) => operator.providers.pause.mutate({ provider, reason })}
-      resume={(reason) => operator.providers.resume.mutate({ provider, reason })}
-    />
-  )
-}
-
 /** The button that sends a test event of a provider, and the event that was sent last. */
 export function SendTest({ provider, text }: { readonly provider: Provider; readonly text: string }) {
   const [sent, setSent] = useState<{ readonly id: string; readonly eventId: string } | null>(null)
@@ -123,14 +113,11 @@ export function SendTest({ provider, text }: { readonly provider: Provider; read
       <ActionButton
         text={text}
         why={provider.takesTests ? null : 'Only the provider can sign: send a test event from its dashboard.'}
-        action={{
-          title: `Send a test event of ${name}`,
-          hint: 'The gateway makes up a payment, signs it with the secret of the provider, and verifies and stores it like a delivery, marked as a test.',
-          submit: 'Send the test event',
-          fields: <OrderField />,
-          act,
-        }}
-        changes={[]}
+        title={`Send a test event of ${name}`}
+        hint="The gateway makes up a payment, signs it with the secret of the provider, and verifies and stores it like a delivery, marked as a test."
+        submit="Send the test event"
+        fields={<OrderField />}
+        act={act}
       />
       {sent !== null && (
         <span role="status" className="order-last basis-full">
@@ -146,10 +133,7 @@ export function SendTest({ provider, text }: { readonly provider: Provider; read
 
 /** The order of a test event, and what the event does to the one that it is about if none is named. */
 function OrderField() {
-  const { data, error } = useQuery({
-    ...{ queryKey: ['testTarget'], queryFn: () => operator.events.testTarget.query() },
-    ...{ gcTime: 0, staleTime: Number.POSITIVE_INFINITY },
-  })
+  const { data, error } = useOnce(['testTarget'], () => operator.events.testTarget.query())
   const order = data?.order ?? null
   return (
     <>

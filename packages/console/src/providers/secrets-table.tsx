@@ -41,12 +41,7 @@ export function SecretId({ id }: { readonly id: string }) {
   return <code className="inline-block min-w-[8ch]">{id}</code>
 }
 
-/** What is known about a secret. Times are ISO 8601. */
-export interface KnownSecret {
-  readonly id: string
-  readonly notAfter: string | null
-  readonly lastMatchedAt: string | null
-}
+export type KnownSecret = Pick<Provider['secrets'][number], 'id' | 'notAfter' | 'lastMatchedAt'>
 
 const DAY_MS = 86_400_000
 /** If a secret has matched nothing for this long while another one has, it is no longer in use. */

@@ -1,9 +1,10 @@
 import { formatAmount } from '@oncehook/kernel/money/currencies'
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useOnce } from '../api/use-answer.ts'
 import { ActionButton, ReasonDialog, type ReasonedAction } from '../dialogs/reason-dialog.tsx'
+import { LOOK_OF_RECEIPT, LOOKS } from '../event/order-facts.tsx'
 import { OrderLink } from '../events/events-table.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
@@ -25,11 +26,11 @@ export function ReceiptsPage() {
   const navigate = useNavigate()
   // The router also keeps what is not valid in an address.
   const search = useSearch({ from: '/receipts', select: (found) => readReceiptSearch({ ...found }) })
-  const receipts = usePages({
-    key: ['receipts', search],
-    read: (page) => operator.receipts.list.query({ ...search, ...page }),
-    refreshMs: REFRESH_MS,
-  })
+  const receipts = usePages(
+    ['receipts', search],
+    (page) => operator.receipts.list.query({ ...search, ...page }),
+    REFRESH_MS,
+  )
   const [action, setAction] = useState<ReasonedAction | null>(null)
   return (
     <PageFrame title="Receipts">
@@ -41,7 +42,7 @@ export function ReceiptsPage() {
           options={RECEIPT_STATES.map((state) => [state, state])}
           onChoose={(state) => void navigate({ to: '/receipts', search: readReceiptSearch({ state }) })}
         />
-        <ActionButton text="Release all parked…" action={RELEASE_ALL} changes={CHANGES} />
+        <ActionButton text="Release all parked…" {...RELEASE_ALL} />
       </div>
       <PagedTable
         caption="Receipts"
@@ -56,7 +57,7 @@ export function ReceiptsPage() {
           />
         }
       />
-      {action !== null && <ReasonDialog action={action} changes={CHANGES} onClose={() => setAction(null)} />}
+      {action !== null && <ReasonDialog {...action} onClose={() => setAction(null)} />}
     </PageFrame>
   )
 }
@@ -66,6 +67,7 @@ const toRelease = ({ key }: Receipt): ReasonedAction => ({
   hint: 'The receipt may have been sent before. If so, the customer gets it twice.',
   submit: 'Release the receipt',
   act: (reason) => operator.receipts.release.mutate({ key, reason }),
+  changes: CHANGES,
 })
 
 /** Counts the parked receipts first, and releases them part by part: one call takes some seconds at most. */
@@ -73,6 +75,7 @@ const RELEASE_ALL: ReasonedAction = {
   title: 'Release all parked receipts',
   hint: <ParkedCount />,
   submit: 'Release them all',
+  changes: CHANGES,
   async act(reason) {
     for (let after: string | null = null; ; ) {
       const { next } = await operator.receipts.releaseAll.mutate({ reason, after })
@@ -83,11 +86,8 @@ const RELEASE_ALL: ReasonedAction = {
 }
 
 function ParkedCount() {
-  const { data, error } = useQuery({
-    queryKey: ['receipts', 'parked'],
-    queryFn: () => operator.receipts.releaseAll.mutate({ reason: 'dry run', dryRun: true }),
-    gcTime: 0,
-  })
+  const count = () => operator.receipts.releaseAll.mutate({ reason: 'dry run', dryRun: true })
+  const { data, error } = useOnce(['receipts', 'parked'], count)
   if (data === undefined) return error === null ? 'Counting the parked receipts…' : <QueryProblem error={error} />
   const parked = texts.plural(data.matched, 'parked receipt', 'parked receipts')
   return `${parked} will be sent. Those that were sent before arrive twice.`
@@ -96,7 +96,11 @@ function ParkedCount() {
 function toColumns(release: (receipt: Receipt) => void): readonly Column<Receipt>[] {
   return [
     { head: 'Order', cell: ({ orderId }) => <OrderLink orderId={orderId} /> },
-    { head: 'State', className: 'w-20', cell: ({ state }) => <span className={LOOKS[state]}>{state}</span> },
+    {
+      head: 'State',
+      className: 'w-20',
+      cell: ({ state }) => <span className={LOOKS[LOOK_OF_RECEIPT[state]].colour}>{state}</span>,
+    },
     {
       head: 'Amount',
       className: 'w-32 hidden sm:table-cell tabular-nums',
@@ -117,8 +121,6 @@ function toColumns(release: (receipt: Receipt) => void): readonly Column<Receipt
     },
   ]
 }
-
-const LOOKS = { owed: 'text-wait', sending: 'text-wait', sent: 'text-good', parked: 'text-bad' } as const
 
 /** The states of a receipt, in the order in which it passes through them. */
 const RECEIPT_STATES = ['owed', 'sending', 'sent', 'parked'] as const

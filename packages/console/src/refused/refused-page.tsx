@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useLive } from '../api/use-answer.ts'
 import { Modal } from '../dialogs/modal.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { ChipChoice } from '../parts/choice.tsx'
@@ -24,11 +24,11 @@ export function RefusedPage() {
   // The router also keeps what is unknown in an address; it is left out here.
   const select = (found: object) => readRefusedSearch({ ...found })
   const search = useSearch({ from: '/refused', structuralSharing: true, select })
-  const refusals = usePages({
-    key: ['refusals', search],
-    read: (page) => operator.refusals.list.query({ ...search, ...page }),
-    refreshMs: REFRESH_MS,
-  })
+  const refusals = usePages(
+    ['refusals', search],
+    (page) => operator.refusals.list.query({ ...search, ...page }),
+    REFRESH_MS,
+  )
   const [shown, setShown] = useState<Refusal | null>(null)
   const notKept = refusals.data?.pages[0]?.notKept ?? []
   return (
@@ -40,7 +40,7 @@ export function RefusedPage() {
         caption="Refused"
         columns={toColumns(setShown)}
         keyOf={({ id }) => id}
-        empty={notKept.length === 0 && <Empty isFiltered={Object.keys(search).length > 0} />}
+        empty={notKept.length === 0 && toEmpty(Object.keys(search).length > 0)}
       />
       {shown !== null && <RefusalDialog refusal={shown} onClose={() => setShown(null)} />}
     </PageFrame>
@@ -50,11 +50,8 @@ export function RefusedPage() {
 /** The providers, and the reasons of all records, also of those whose rows are not loaded. */
 function Filters({ search: { provider, reason } }: { readonly search: RefusedSearch }) {
   const navigate = useNavigate()
-  const { data = [] } = useQuery({
-    queryKey: ['refusals', 'counts', provider],
-    queryFn: () => operator.refusals.counts.query(provider === undefined ? {} : { provider }),
-    refetchInterval: COUNTS_REFRESH_MS,
-  })
+  const count = () => operator.refusals.counts.query(provider === undefined ? {} : { provider })
+  const { data = [] } = useLive(['refusals', 'counts', provider], count, COUNTS_REFRESH_MS)
   const choose = (change: { readonly [Name in keyof RefusedSearch]?: string | undefined }): void => {
     // A choice that the page does not show yet is kept.
     const changed = (now: Readonly<Record<string, unknown>>) => readRefusedSearch({ ...now, ...change })
@@ -74,7 +71,7 @@ function Filters({ search: { provider, reason } }: { readonly search: RefusedSea
   )
 }
 
-function Empty({ isFiltered }: { readonly isFiltered: boolean }) {
+function toEmpty(isFiltered: boolean) {
   return isFiltered ? (
     <EmptyNotice title="No refused delivery matches these filters" hint="Choose another provider or another reason." />
   ) : (

@@ -1,12 +1,13 @@
 // Starts a replay or a backfill: counts the events first, then asks for a reason and a rate.
 
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { operator } from '../api/operator-client.ts'
+import { useOnce } from '../api/use-answer.ts'
+import { DialogButton } from '../dialogs/dialog-button.tsx'
 import { ReasonDialog } from '../dialogs/reason-dialog.tsx'
 import type { toEventFilter } from '../events/event-search.ts'
-import { GuardedButton, type GuardedButtonProps } from '../parts/buttons.tsx'
+import type { GuardedButtonProps } from '../parts/buttons.tsx'
 import { HintedField } from '../parts/hinted-field.tsx'
 import { ProblemNotice } from '../parts/problem-notice.tsx'
 import { texts } from '../texts/texts.ts'
@@ -14,25 +15,19 @@ import { texts } from '../texts/texts.ts'
 export type ReplayTarget = { readonly filter: ReturnType<typeof toEventFilter> } | { readonly ids: string[] }
 
 interface ReplayButtonProps extends GuardedButtonProps {
+  /** Of the events that are shown. Done ones are included if they are asked for. */
   readonly state: string | undefined
   readonly toTarget: () => ReplayTarget
 }
 
-/** The button of a replay. Its dialog is about what was shown at the click. */
+/** The button of a replay. */
 export function ReplayButton({ state, toTarget, ...button }: ReplayButtonProps) {
-  const [target, setTarget] = useState<ReplayTarget | null>(null)
-  return (
-    <>
-      <GuardedButton {...button} letter="r" onClick={() => setTarget(toTarget())} />
-      {target !== null && <ReplayDialog target={target} state={state} onClose={() => setTarget(null)} />}
-    </>
-  )
+  const draw = (close: () => void) => <ReplayDialog target={toTarget()} state={state} onClose={close} />
+  return <DialogButton {...button} letter="r" draw={draw} />
 }
 
-interface ReplayDialogProps {
+interface ReplayDialogProps extends Pick<ReplayButtonProps, 'state'> {
   readonly target: ReplayTarget
-  /** Of the events that are shown. Done ones are included if they are asked for. */
-  readonly state: string | undefined
   readonly onClose: () => void
 }
 
@@ -83,11 +78,7 @@ interface CountedReplayProps {
 export function CountedReplayDialog(props: CountedReplayProps) {
   const { title, selection, ask, describe, submit, children, onClose } = props
   const navigate = useNavigate()
-  const { data, error } = useQuery({
-    queryKey: ['replays', 'count', selection],
-    queryFn: () => ask({ dryRun: true, reason: 'dry run' }),
-    gcTime: 0,
-  })
+  const { data, error } = useOnce(['replays', 'count', selection], () => ask({ dryRun: true, reason: 'dry run' }))
   const act = async (reason: string, form: FormData): Promise<void> => {
     const ratePerSecond = Number(form.get('rate'))
     const { replayId } = await ask({ reason, ...(ratePerSecond === 0 ? {} : { ratePerSecond }) })
@@ -110,6 +101,5 @@ export function CountedReplayDialog(props: CountedReplayProps) {
     </>
   )
   const count = data?.matched ?? 0
-  const action = { title, hint, submit: submit(count), isBusy: count === 0, fields, act }
-  return <ReasonDialog action={action} changes={[]} onClose={onClose} />
+  return <ReasonDialog {...{ title, hint, fields, act, onClose }} submit={submit(count)} isBusy={count === 0} />
 }

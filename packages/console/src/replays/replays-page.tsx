@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type Answers, operator } from '../api/operator-client.ts'
+import { useLive } from '../api/use-answer.ts'
 import { useSingleAction } from '../dialogs/reason-dialog.tsx'
 import { PageFrame } from '../frame/page-frame.tsx'
 import { GuardedButton } from '../parts/buttons.tsx'
@@ -39,10 +39,7 @@ const COLUMNS: readonly Column<ReplayRow>[] = [
 ]
 
 export function ReplaysPage() {
-  const replays = usePages({
-    ...{ key: ['replays', 'list'], refreshMs: REFRESH_MS },
-    read: (page) => operator.replays.list.query(page),
-  })
+  const replays = usePages(['replays', 'list'], (page) => operator.replays.list.query(page), REFRESH_MS)
   return (
     <PageFrame title="Replays">
       <p className="mb-2 text-quiet">The replays of all operators, newest first.</p>
@@ -67,11 +64,8 @@ const PROGRESS_REFRESH_MS = 1_000
 
 export function ReplayPage() {
   const { id: replayId } = useParams({ from: '/replays/$id' })
-  const query = useQuery({
-    queryKey: ['replays', 'get', replayId],
-    queryFn: () => operator.replays.get.query({ replayId }),
-    refetchInterval: PROGRESS_REFRESH_MS,
-  })
+  const read = () => operator.replays.get.query({ replayId })
+  const query = useLive(['replays', 'get', replayId], read, PROGRESS_REFRESH_MS)
   const cancelling = useSingleAction(
     (id: string) => operator.replays.cancel.mutate({ replayId: id }),
     () => void query.refetch(),
@@ -81,14 +75,34 @@ export function ReplayPage() {
       <Read query={query}>
         {(replay) => (
           <>
-            <Progress replay={replay} />
+            <p role="status">
+              <strong>{replay.state}</strong> · {toProgress(replay)}
+            </p>
+            <progress
+              className="my-2 h-3 w-full max-w-xl"
+              aria-label={toProgress(replay)}
+              max={replay.matched || 1}
+              value={replay.started}
+            />
             {replay.state === 'running' && (
               <p className="my-2">
                 <GuardedButton text="Cancel the replay" onClick={() => cancelling.start(replayId)} />
               </p>
             )}
             {cancelling.error !== null && <ProblemNotice error={cancelling.error} />}
-            <ReplayFacts replay={replay} />
+            <Facts
+              items={[
+                ['By', replay.by],
+                ['Reason', replay.reason],
+                ['Started', <Instant key="s" at={replay.startedAt} />],
+                ['Ended', replay.finishedAt && <Instant key="f" at={replay.finishedAt} />],
+                ['Selected', replay.matched],
+                ['Due again', replay.started],
+                ['Done', replay.done],
+                ['Dead again', replay.failed],
+                ['Body not readable', replay.notRead || null],
+              ]}
+            />
           </>
         )}
       </Read>
@@ -96,36 +110,6 @@ export function ReplayPage() {
   )
 }
 
-interface ReplayProps {
-  readonly replay: Answers['replays']['get']
-}
-
-function Progress({ replay: { state, started, matched } }: ReplayProps) {
-  const progress = `${texts.number(started)} of ${texts.plural(matched, 'event', 'events')} due again`
-  return (
-    <>
-      <p role="status">
-        <strong>{state}</strong> · {progress}
-      </p>
-      <progress className="my-2 h-3 w-full max-w-xl" aria-label={progress} max={matched || 1} value={started} />
-    </>
-  )
-}
-
-function ReplayFacts({ replay }: ReplayProps) {
-  return (
-    <Facts
-      items={[
-        ['By', replay.by],
-        ['Reason', replay.reason],
-        ['Started', <Instant key="s" at={replay.startedAt} />],
-        ['Ended', replay.finishedAt === null ? null : <Instant key="f" at={replay.finishedAt} />],
-        ['Selected', replay.matched],
-        ['Due again', replay.started],
-        ['Done', replay.done],
-        ['Dead again', replay.failed],
-        ['Body not readable', replay.notRead === 0 ? null : replay.notRead],
-      ]}
-    />
-  )
+function toProgress({ started, matched }: Answers['replays']['get']): string {
+  return `${texts.number(started)} of ${texts.plural(matched, 'event', 'events')} due again`
 }

@@ -24,7 +24,7 @@ export function SessionsPage() {
           ))
         }
       </Read>
-      {action !== null && <ReasonDialog action={action} changes={['sessions']} onClose={() => setAction(null)} />}
+      {action !== null && <ReasonDialog {...action} changes={['sessions']} onClose={() => setAction(null)} />}
     </PageFrame>
   )
 }

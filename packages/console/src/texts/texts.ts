@@ -23,11 +23,7 @@ export const texts = {
   none: '–',
   /** The handler of an event that none wants. */
   nobody: 'nobody wants it',
-  why: {
-    operate: 'Your token does not have the role “operate”.',
-    bodies: 'Your token does not have the role “bodies”.',
-    orders: 'Your token does not have the role “orders”.',
-  },
+  why: (role: string): string => `Your token does not have the role “${role}”.`,
   /** What to do next about a dead event, as docs/how-to/replay.md says. */
   advice: {
     amount_mismatch:
