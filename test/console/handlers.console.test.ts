@@ -67,7 +67,9 @@ describe('the list of events', () => {
       await using visit = await open('/events', { width })
       await row(visit, other).waitFor()
       const marks = visit.page.getByRole('row').filter({ has: row(visit, eventId) })
-      for (const mark of ['fulfilment', 'billing', 'dead', 'search']) await marks.getByText(mark).first().waitFor()
+      // A narrow window shows the one that needs somebody most, and how many others there are.
+      const shown = width === 360 ? ['+2'] : ['fulfilment', 'search']
+      for (const mark of ['billing', 'dead', ...shown]) await marks.getByText(mark).first().waitFor()
       expect(await row(visit, eventId).count()).toBe(1)
       expect(await row(visit, eventId).getAttribute('href')).toBe(`/events/${tasks.get('billing')}`)
       await visit.page.getByRole('group', { name: 'Handler' }).getByRole('button', { name: 'billing' }).click()

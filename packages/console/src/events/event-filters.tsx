@@ -23,22 +23,30 @@ import {
   textOf,
 } from './event-search.ts'
 
-/** The filters of the list: the usual ones in a row, the others in a menu, and what is chosen. Each change is in the address at once. */
+/** The filters of the list: fields, the rarer ones in a menu, tabs, and what is chosen. Each change is in the address at once. */
 export function EventFilters({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
+  const reasons = Object.entries(useOverview().data?.deadByReason ?? {})
   return (
     <search className="mt-1 mb-2 block">
       <div className="flex flex-wrap items-center gap-2">
         <FindBox key={`${search.find} ${search.text}`} search={search} />
-        <StateChips search={search} />
         <ProviderFilter as={Choice} chosen={search.provider} onChoose={(provider) => change({ provider })} />
         <TypeFilter search={search} />
+        <Choice
+          label="Reason"
+          any="All reasons"
+          chosen={search.reason}
+          options={reasons.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
+          onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
+        />
         <TimeFilter search={search} />
         <Menu text="Filters">
           <OtherFilters search={search} />
         </Menu>
       </div>
-      <div className="mt-1 flex flex-wrap items-center gap-1">
+      <div className="mt-2 flex flex-wrap items-center gap-2">
+        <StateChips search={search} />
         <HandlerFilter chosen={search.handler} onChoose={(handler) => change({ handler })} />
         <Chosen search={search} />
       </div>
@@ -86,9 +94,13 @@ function FindBox({ search }: { readonly search: EventSearch }) {
   )
 }
 
+/** A tab for each state. As long as nothing else is chosen, it also says how many tasks are in the state. */
 function StateChips({ search }: { readonly search: EventSearch }) {
+  const { data } = useOverview()
+  const counts = Object.keys(search).every((name) => name === 'state') ? data?.states : undefined
+  const countOf = (state: EventSearch['state']) => (state && counts?.[state]) ?? undefined
   return (
-    <nav aria-label="State" className="chips max-w-full overflow-x-auto">
+    <nav aria-label="State" title="In tasks, one for each handler" className="chips max-w-full overflow-x-auto">
       {[undefined, ...EVENT_STATES].map((state) => (
         <Link
           key={state ?? ''}
@@ -98,6 +110,7 @@ function StateChips({ search }: { readonly search: EventSearch }) {
           activeProps={{}}
           className="chip"
           aria-current={search.state === state ? 'true' : undefined}
+          data-count={countOf(state)?.toLocaleString('en', { notation: 'compact' })}
         >
           {state ?? 'All'}
         </Link>
@@ -146,16 +159,8 @@ const TIMES = { from: 'From', to: 'Before' }
 
 function OtherFilters({ search }: { readonly search: EventSearch }) {
   const change = useFilterChange()
-  const reasons = Object.entries(useOverview().data?.deadByReason ?? {})
   return (
     <div className="grid gap-3">
-      <ChipChoice
-        label="Reason"
-        any="All reasons"
-        chosen={search.reason}
-        options={reasons.map(([one, count]) => [one, `${one} (${texts.number(count)})`])}
-        onChoose={(reason) => change(reason === undefined ? { reason } : { reason, state: 'dead' })}
-      />
       <ChipChoice
         label="Duplicates"
         any="Duplicates or not"

@@ -53,11 +53,11 @@ function toColumns(search: EventSearch): readonly Column<FeedEvent>[] {
       chars: ({ tasks, test }) =>
         (isOne(tasks) ? 11 : tasks.reduce((sum, one) => sum + markOf(one).length + 4, 0)) + (test ? 6 : 0),
       most: 32,
-      cell: ({ tasks, test }) => (
+      cell: (event) => (
         // The words for screen readers are cut off with the rest.
-        <span className="relative flex gap-3 overflow-hidden">
-          <TaskMarks tasks={tasks} />
-          {test && <TestTag />}
+        <span className="relative flex gap-3 overflow-hidden max-sm:gap-1">
+          <TaskMarks tasks={event.tasks} first={matchingTasks(event, search)[0]} />
+          {event.test && <TestTag />}
         </span>
       ),
     },
@@ -93,15 +93,31 @@ function isOne([one, ...others]: Tasks): boolean {
 const markOf = ({ handler, state }: Tasks[number]): string =>
   `${handler || texts.nobody}${state === 'done' ? '' : ` ${state}`}`
 
-/** The state of each handler's task, by shape and word. A state that is as it should be needs no word but for screen readers. */
-function TaskMarks({ tasks }: { readonly tasks: Tasks }) {
+/**
+ * The state of each handler's task, by shape and word. A state that is as it should be needs no word but for screen readers. A
+ * narrow window shows the `first` task only, and the number of the others.
+ */
+function TaskMarks({ tasks, first }: { readonly tasks: Tasks; readonly first: Tasks[number] | undefined }) {
   if (isOne(tasks)) return tasks.map(({ id, state }) => <StateBadge key={id} state={state} />)
-  return tasks.map(({ id, handler, state, reason }) => (
-    <span key={id} title={[handler, state, reason ?? ''].join(' ')} className="flex gap-1">
-      <span className="max-w-[16ch] truncate">{handler || texts.nobody}</span>
-      <StateBadge state={state} isWordHidden={state === 'done'} />
-    </span>
-  ))
+  return (
+    <>
+      {tasks.map(({ id, handler, state, reason }) => (
+        <span
+          key={id}
+          title={[handler, state, reason ?? ''].join(' ')}
+          className={`flex min-w-0 gap-1 ${id === first?.id ? '' : 'max-sm:sr-only'}`}
+        >
+          <span className="max-w-[16ch] truncate">{handler || texts.nobody}</span>
+          <StateBadge state={state} isWordHidden={state === 'done'} />
+        </span>
+      ))}
+      {tasks.length > 1 && (
+        <span aria-hidden="true" className="sm:hidden">
+          +{tasks.length - 1}
+        </span>
+      )}
+    </>
+  )
 }
 
 /** The table of events, one row for each, with the marks of its handlers. */
