@@ -86,14 +86,16 @@ describe('fulfilment as a sender of receipts', () => {
     await using mails = await startMailServer()
     const file = join(folder.path, 'receipts.jsonl')
     const order = { ...CONTENT, ...EMAIL }
+    // Others in the file are receipts that another test has left owed.
+    const line = async () => /^.*"ord_file".*(?=\n)/m.exec(await readFile(file, 'utf8').catch(() => ''))?.[0] ?? ''
     {
       await using fulfilment = await start([SECRET], { RECEIPT_SINK: `file:${file}` })
       await payOrder(fulfilment, 'file', order)
-      await expect.poll(() => readFile(file, 'utf8').catch(() => '')).toContain('\n')
+      await expect.poll(line).not.toBe('')
     }
     const who =
       'fulfilment breaks what it owes to the readers of its receipts (docs/reference/settings.md, Receipt sinks)'
-    const { key, paidAt, ...receipt } = JSON.parse(await readFile(file, 'utf8'))
+    const { key, paidAt, ...receipt } = JSON.parse(await line())
     const ids = { orderId: 'ord_file', paymentId: 'pay_file', customerId: 'cus_1' }
     demandPart(`${who}: a line`, receipt, { ...ids, ...EMAIL, amount: 1999, currency: 'EUR' })
     expect([typeof key, new Date(paidAt).toISOString()], `${who}: a line`).toEqual(['string', paidAt])
