@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { calibrate } from './measure/calibrate.ts'
 import { describeMachine, machineSentence } from './measure/machine.ts'
 import { openSetup } from './open-setup.ts'
+import { drawRatios } from './picture.ts'
 import { type Plan, PlanError, readPlan } from './plan.ts'
 import { replaceFigures, reportFigures, reportLines } from './report.ts'
 import { type PhaseResult, runPhase } from './run-phase.ts'
@@ -51,6 +52,7 @@ async function run({ effort, phases, publishes }: Plan): Promise<number> {
   if (publishes) {
     const document = join(repository, 'docs/explanation/performance.md')
     writeFileSync(document, replaceFigures(readFileSync(document, 'utf8'), reportFigures(summary, at, machine)))
+    writeFileSync(join(repository, 'docs/explanation/performance.svg'), drawRatios(summary))
   }
   for (const line of [...reportLines(summary), '', `Every figure: ${file}`]) say(line)
   return lost === 0 && broken.length === 0 ? 0 : 1

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { drawRatios } from './picture.ts'
 import { replaceFigures, reportFigures } from './report.ts'
 import { atLeast, atMost, type Row, ratio } from './row.ts'
 import type { PhaseResult } from './run-phase.ts'
@@ -88,5 +89,11 @@ describe('the report', () => {
     const tables = figures.split('\n\n').filter((part) => part.startsWith('|'))
     const widths = tables.map((table) => new Set(table.split('\n').map((line) => line.split('|').length)).size)
     expect(widths).toEqual([1, 1])
+  })
+
+  it('draws each ratio that was measured as a bar that ends at its median', () => {
+    const bars = [...drawRatios(summary).matchAll(/<rect x="(\d+)" [^>]*width="(\d+)" height="14"/g)]
+    // The middle of the axis is 1, and its end 10.
+    expect(bars.map(([, x, width]) => [Number(x), Number(width)])).toEqual([[645, Math.round(Math.log10(3) * 145)]])
   })
 })

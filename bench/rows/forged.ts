@@ -36,7 +36,7 @@ export const FORGED_ROW: Row = {
   trials: FLOODS,
   goals: [
     {
-      what: 'Forged bodies, ten to one with good ones: p99 of the good ones, worst of three floods',
+      what: 'p99 beside ten forged bodies for each good one, worst of three',
       against: 'without the flood',
       figure: (read) => Math.max(...FLOODS.map((flood) => read(flood, 'p99Ms') / read(flood, 'calmP99Ms'))),
       ...atMost('times', 3),

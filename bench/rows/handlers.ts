@@ -103,7 +103,7 @@ export const HANDLERS_ROW: Row = {
       limitedBy: 'the same, and a row that makes each event count once',
     }),
     ratio({
-      what: 'From the arrival of an event until a healthy handler is done, p99, beside a slow and a dead handler',
+      what: 'p99 until a handler is done, beside a slow and a dead one',
       against: 'the same alone',
       figure: 'p99Ms',
       of: BESIDE,
