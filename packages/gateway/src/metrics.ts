@@ -1,14 +1,7 @@
 import { addPolledGauges, type PolledGauge } from '@oncehook/kernel/log/polled-gauges'
 import { oneAtATime, withTimeout } from '@oncehook/kernel/time/waits'
 import type { Paused } from '@oncehook/queue/pauses'
-import {
-  Counter,
-  Gauge,
-  Histogram,
-  type Registry,
-  type Gauge as TypedGauge,
-  type Histogram as TypedHistogram,
-} from 'prom-client'
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { HandlerDepths } from './inbox/statistics/handler-depth.ts'
 import { type InboxDepth, oldestUnsettledSeconds } from './inbox/statistics/inbox-depth.ts'
 
@@ -123,7 +116,7 @@ export function addHandlerGauge(
   },
 ): void {
   const readOnce = oneAtATime(handlers.readDepths)
-  const gauge: TypedGauge<'handler' | 'state'> = new Gauge({
+  const gauge: Gauge<'handler' | 'state'> = new Gauge({
     name: 'oncehook_tasks_waiting',
     help: 'Tasks of handlers that are pending or dead, by handler and state',
     labelNames: ['handler', 'state'],
@@ -270,7 +263,7 @@ const INBOX_GAUGES: readonly PolledGauge<InboxDepth>[] = [
 /** The borders of the buckets of answers, in seconds. */
 export const ANSWERED_WITHIN = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 
-export function createRequestTimer(registry: Registry): TypedHistogram<'route' | 'status'> {
+export function createRequestTimer(registry: Registry): Histogram<'route' | 'status'> {
   return new Histogram({
     name: 'oncehook_request_seconds',
     help: 'Seconds from the head of a request to its answer, by route and status',

@@ -209,18 +209,11 @@ function originsSetting() {
     })
 }
 
-/** The settings that decide whether test events can have effects. */
-interface TestEventSettings {
-  readonly TEST_EVENTS: 'store' | 'apply'
-  readonly GATEWAY_HOST: string
-  readonly ADMIN_HOST: string
-}
-
 /**
  * Refuses test events with effects anywhere but in a development system: they are a way to pay an order without paying.
  * @throws SettingsError
  */
-function checkTestEvents(settings: TestEventSettings, env: NodeJS.ProcessEnv): void {
+function checkTestEvents(settings: z.output<typeof ownSchema>, env: NodeJS.ProcessEnv): void {
   if (settings.TEST_EVENTS !== 'apply') return
   const isOpen = ![settings.GATEWAY_HOST, settings.ADMIN_HOST].every(isOfThisMachine)
   const problems = [

@@ -17,6 +17,12 @@ const IF_MATCH = {
   schema: ENTITY_TAGS,
   examples: { version: { value: '"1"' } },
 }
+const ORDER_IN_PATH = {
+  in: 'path',
+  name: 'id',
+  required: true,
+  examples: { 'made by the client': { value: 'order-1001' } },
+}
 
 export const PARAMETERS = {
   Provider: {
@@ -28,20 +34,14 @@ export const PARAMETERS = {
     examples: { acme: { value: 'acme' } },
   },
   OrderId: {
-    in: 'path',
-    name: 'id',
-    required: true,
+    ...ORDER_IN_PATH,
     description: 'The id of an order, created by the server (POST) or by the client (PUT)',
     schema: { $ref: '#/components/schemas/OrderId' },
-    examples: { 'made by the client': { value: 'order-1001' } },
   },
   OrderSegment: {
-    in: 'path',
-    name: 'id',
-    required: true,
+    ...ORDER_IN_PATH,
     description: 'Any single path segment',
     schema: { type: 'string', minLength: 1 },
-    examples: { 'made by the client': { value: 'order-1001' } },
   },
   Limit: { in: 'query', name: 'limit', description: 'The maximum number of orders', schema: limit },
   After: { in: 'query', name: 'after', description: 'The `next` of the previous page', schema: after },
@@ -72,11 +72,10 @@ export const PARAMETERS = {
 export type ParameterName = keyof typeof PARAMETERS
 
 const { OrderContent, Order, OrderItem, OrderPage, OrderId, Currency } = orderSchemas.schemas
-const REQUEST_ID = { type: 'string', minLength: 1, description: 'Identifies the request in our logs' }
 const ERROR_MEMBERS = {
   error: { type: 'string', minLength: 1, description: 'A sentence for people' },
   code: { type: 'string', pattern: '^[a-z][a-z_]*$', description: 'A code for programs; it never changes' },
-  requestId: REQUEST_ID,
+  requestId: { type: 'string', minLength: 1, description: 'Identifies the request in our logs' },
 }
 // Text of 1 to 255 bytes, not only whitespace, without control characters.
 const EVENT_TEXT = {
@@ -135,24 +134,14 @@ export const SCHEMAS: Readonly<Record<string, JsonObject>> = {
     },
     additionalProperties: true,
   },
-  Received: {
-    type: 'object',
-    required: ['received'],
-    properties: { received: { const: true } },
-    additionalProperties: false,
-  },
-  Health: {
-    type: 'object',
-    required: ['status'],
-    properties: { status: { const: 'ok' } },
-    additionalProperties: false,
-  },
-  Error: {
-    type: 'object',
-    required: ['error', 'code', 'requestId'],
-    properties: ERROR_MEMBERS,
-    additionalProperties: false,
-  },
+  Received: closed({ received: { const: true } }),
+  Health: closed({ status: { const: 'ok' } }),
+  Error: closed(ERROR_MEMBERS),
+}
+
+/** An object that has these properties, and no others. */
+function closed(properties: JsonObject): JsonObject {
+  return { type: 'object', required: Object.keys(properties), properties, additionalProperties: false }
 }
 
 function serverMembers(): JsonObject {

@@ -99,7 +99,7 @@ function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
   return {
     operationId: `${name}Options`,
     summary: 'Returns the supported methods; also answers the preflight of a browser',
-    parameters: segment === undefined ? [] : [segment],
+    ...(segment === undefined ? {} : { parameters: [segment] }),
     answers: {
       204: {
         description: 'The methods are in Allow',
@@ -111,25 +111,18 @@ function optionsOf({ name, cors, acceptPatch }: Resource): Operation {
 }
 
 function toOperationObject(placed: PlacedOperation): JsonObject {
-  const { operationId, summary, description, security, parameters = [], body } = placed.operation
+  const { operationId, summary, description, security, parameters, body } = placed.operation
+  // What is undefined is no member of the JSON.
   return {
-    operationId,
-    summary,
-    ...(description === undefined ? {} : { description }),
+    ...{ operationId, summary, description },
     security: security === undefined ? [] : [{ [security]: [] }],
-    ...(parameters.length === 0
-      ? {}
-      : { parameters: parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })) }),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: Object.fromEntries(
-              body.mediaTypes.map((type) => [type, { schema: body.schema, examples: body.examples }]),
-            ),
-          },
-        }),
+    parameters: parameters?.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    requestBody: body && {
+      required: true,
+      content: Object.fromEntries(
+        body.mediaTypes.map((type) => [type, { schema: body.schema, examples: body.examples }]),
+      ),
+    },
     responses: Object.fromEntries(responsesOf(placed).map(({ status, response }) => [status, response])),
   }
 }

@@ -113,6 +113,11 @@ const ANY = [unauthenticated, scopeMissing, payloadTooLarge, rateLimited, notAcc
 const BODY = [invalidRequest, invalidBody, unsupportedMediaType]
 const ORDER_BODY = { mediaTypes: ['application/json'], schema: schemaReference('OrderInput'), examples: NEW_ORDERS }
 const CHANGED = ['Content-Location']
+/** Of every operation on one order. */
+const ITEM = [
+  ...[...ANY, invalidRequest, notFound, preconditionFailed],
+  ...[errors.order_not_found, errors.order_unreadable],
+]
 
 export const COLLECTION_OPERATIONS: Readonly<Record<'GET' | 'POST', Operation>> = {
   GET: {
@@ -162,7 +167,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       200: representation('The order', []),
       304: { description: 'The caller has the current version', headers: ['ETag', 'Cache-Control'] },
     },
-    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
+    refusals: ITEM,
   },
   PUT: {
     operationId: 'putOrder',
@@ -178,16 +183,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
       200: representation('The order after the replacement', CHANGED),
       201: representation('The created order', CHANGED),
     },
-    refusals: [
-      ...ANY,
-      ...BODY,
-      notFound,
-      errors.order_not_found,
-      errors.order_unreadable,
-      errors.id_mismatch,
-      errors.order_paid,
-      preconditionFailed,
-    ],
+    refusals: [...ITEM, ...BODY, errors.id_mismatch, errors.order_paid],
   },
   PATCH: {
     operationId: 'patchOrder',
@@ -203,17 +199,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     answers: {
       200: representation('The order after the change', CHANGED),
     },
-    refusals: [
-      ...ANY,
-      ...BODY,
-      notFound,
-      errors.order_not_found,
-      errors.order_unreadable,
-      errors.order_paid,
-      preconditionFailed,
-      errors.patch_unprocessable,
-      preconditionRequired,
-    ],
+    refusals: [...ITEM, ...BODY, errors.order_paid, errors.patch_unprocessable, preconditionRequired],
   },
   DELETE: {
     operationId: 'deleteOrder',
@@ -222,7 +208,7 @@ export const ITEM_OPERATIONS: Readonly<Record<'GET' | 'PUT' | 'PATCH' | 'DELETE'
     security: 'bearer',
     parameters: ['OrderId', 'IfMatch', 'IfNoneMatch'],
     answers: { 204: { description: 'The order no longer exists' } },
-    refusals: [...ANY, invalidRequest, notFound, errors.order_not_found, errors.order_unreadable, preconditionFailed],
+    refusals: ITEM,
   },
 }
 

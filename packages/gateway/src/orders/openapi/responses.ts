@@ -65,10 +65,7 @@ export function responsesOf(placed: PlacedOperation): StatusResponse[] {
     ...Object.entries(answers).map(([at, answer]) => ({ status: at, response: toResponse(placed, answer) })),
     ...[...byStatus]
       .toSorted(([one], [other]) => one - other)
-      .map(([at, entries]) => ({
-        status: String(at),
-        response: toErrorResponse(placed, [...new Set(entries)]),
-      })),
+      .map(([at, entries]) => ({ status: String(at), response: toErrorResponse(placed, [...new Set(entries)]) })),
   ]
 }
 
@@ -78,13 +75,7 @@ function toResponse(placed: PlacedOperation, answer: Answer): JsonObject {
   return {
     description,
     headers: describeHeaders([...headersOfAll(placed), ...headers]),
-    ...(withBody
-      ? {
-          content: {
-            'application/json': { schema, ...(example === undefined ? {} : { example }) },
-          },
-        }
-      : {}),
+    content: withBody ? { 'application/json': { schema, example } } : undefined,
   }
 }
 
@@ -99,7 +90,7 @@ function toErrorResponse(placed: PlacedOperation, refusals: readonly Refusal[]):
   return {
     description: refusals.map((refusal) => `\`${refusal.code}\`: ${refusal.message}`).join('. '),
     headers: describeHeaders([...headers, 'Cache-Control']),
-    ...(placed.method === 'HEAD' && !isFraming ? {} : { content }),
+    content: placed.method === 'HEAD' && !isFraming ? undefined : content,
   }
 }
 
