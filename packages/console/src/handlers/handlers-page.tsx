@@ -152,7 +152,7 @@ const SIGNS: Readonly<Record<string, string>> = { gt: '>', gte: '≥', lt: '<', 
 
 function Codes({ texts: codes }: { readonly texts: readonly string[] }) {
   return (
-    <span className="flex flex-wrap gap-x-3">
+    <span className="inline-flex flex-wrap gap-x-3">
       {codes.map((code) => (
         <code key={code} className="break-all">
           {code}

@@ -23,7 +23,7 @@ export function PlainTable(props: {
         </thead>
         <tbody>
           {rows.map(({ key, cells }) => (
-            <tr key={key} className="border-b border-line align-top max-sm:flex max-sm:flex-wrap">
+            <tr key={key} className="border-b border-line align-baseline items-baseline max-sm:flex max-sm:flex-wrap">
               {cells.map((cell, place) => (
                 <td
                   key={heads[place]}

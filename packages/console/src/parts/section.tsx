@@ -23,7 +23,7 @@ export function Facts(props: { readonly items: readonly NamedValue[]; readonly h
       {items
         .filter(([, value]) => value !== null)
         .map(([name, value]) => (
-          <div key={name} className="grid grid-cols-[minmax(9rem,auto)_1fr] gap-2 border-b border-line py-1">
+          <div key={name} className="grid grid-cols-[minmax(9.5rem,auto)_1fr] gap-2 border-b border-line py-1">
             <dt className="text-quiet">{name}</dt>
             <dd className="min-w-0 break-words">{value}</dd>
           </div>

@@ -47,7 +47,7 @@ function ReplayDialog({ target, state, onClose }: ReplayDialogProps) {
       submit={(count) => `Replay ${texts.plural(count, 'event', 'events')}`}
       onClose={onClose}
     >
-      <label className="flex items-start gap-2">
+      <label className="flex items-baseline gap-2">
         <input type="checkbox" checked={includeDone} onChange={({ target: box }) => setIncludeDone(box.checked)} />
         Include done events (no effect happens twice)
       </label>

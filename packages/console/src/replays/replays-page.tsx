@@ -16,7 +16,7 @@ type ReplayRow = Answers['replays']['list']['items'][number]
 const REFRESH_MS = 5_000
 
 function numbers(id: 'matched' | 'started' | 'done' | 'failed', head: string): Column<ReplayRow> {
-  return { head, className: 'w-24 hidden lg:table-cell tabular-nums', cell: (row) => texts.count(row[id]) }
+  return { head, className: 'w-28 hidden lg:table-cell tabular-nums', cell: (row) => texts.count(row[id]) }
 }
 
 const COLUMNS: readonly Column<ReplayRow>[] = [
