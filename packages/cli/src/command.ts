@@ -1,4 +1,4 @@
-// What a command is made of: its context, its group, its exit code and its two kinds of errors.
+// What a command is made of: its context, its exit code and its two kinds of errors.
 // Each file in `commands/` adds one command, or all commands of one group. `run-cli.ts` lists them.
 
 import type { Command } from 'commander'
@@ -35,28 +35,6 @@ export interface CliContext {
   readonly ask: ((question: string) => Promise<string>) | null
   /** Calls the listener on Ctrl-C, instead of exiting, until the returned function is called. */
   readonly onInterrupt: (listener: () => void) => () => void
-}
-
-const GROUPS = {
-  audit: 'Inspect the audit log.',
-  contract: 'Check your handler against the published contract.',
-  encryption: 'Manage encryption at rest.',
-  keys: 'Make and exchange the keys of calls between the services.',
-  events: 'Inspect events and replay failed ones.',
-  handlers: 'Inspect, pause and resume your own handlers.',
-  orders: 'Show an order and correct what it costs.',
-  providers: 'Inspect providers and their secrets.',
-  receipts: 'Inspect receipts and release parked ones.',
-  replays: 'Inspect or cancel a replay.',
-  sessions: 'Inspect and end sessions of browsers.',
-}
-
-export type Group = keyof typeof GROUPS
-
-/** Adds a command such as `events show` to its group. The first command of a group creates it. */
-export function addToGroup(program: Command, group: Group, name: string): Command {
-  const present = program.commands.find((command) => command.name() === group)
-  return (present ?? program.command(group).description(GROUPS[group])).command(name)
 }
 
 /** The exit code of a command: 0 done, 1 refused or failed, 2 wrong usage. */

@@ -6,8 +6,19 @@ export function writeJson({ write }: CliContext, document: unknown): void {
   write(`${JSON.stringify(document, null, 2)}\n`)
 }
 
-export function writeLines({ write }: CliContext, lines: readonly string[]): void {
+export function writeLines({ write }: { readonly write: (text: string) => void }, lines: readonly string[]): void {
   for (const line of lines) write(`${line}\n`)
+}
+
+/** Writes the document with `--json`, else the lines. */
+export function writeResult(
+  context: CliContext,
+  { json }: { readonly json?: boolean },
+  document: unknown,
+  lines: readonly string[],
+): void {
+  if (json) writeJson(context, document)
+  else writeLines(context, lines)
 }
 
 /** External text on one line, without control characters, cut after 500 characters. */

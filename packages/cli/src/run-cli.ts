@@ -11,45 +11,28 @@ import {
   type ExitCode,
   UsageError,
 } from './command.ts'
-import { addAuditListCommand, addAuditVerifyCommand } from './commands/audit.ts'
-import { addContractShowCommand, addContractVerifyCommand } from './commands/contract.ts'
+import { addAuditCommands } from './commands/audit.ts'
+import { addContractCommands } from './commands/contract.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
-import { addEncryptionRotateCommand } from './commands/encryption.ts'
+import { addEncryptionCommands } from './commands/encryption.ts'
 import { addEraseCommand } from './commands/erase.ts'
-import {
-  addEventsCloseCommand,
-  addEventsListCommand,
-  addEventsReleaseCommand,
-  addEventsShowCommand,
-  addEventsTestCommand,
-} from './commands/events.ts'
+import { addEventsCommands } from './commands/events.ts'
 import { addExplainCommand } from './commands/explain.ts'
-import {
-  addHandlersBackfillCommand,
-  addHandlersDiscardCommand,
-  addHandlersListCommand,
-  addHandlersPauseCommand,
-  addHandlersResumeCommand,
-} from './commands/handlers.ts'
-import { addKeysNewCommand, addKeysRotateCommand } from './commands/keys.ts'
-import { addOrdersCorrectCommand, addOrdersShowCommand } from './commands/orders.ts'
+import { addHandlersCommands } from './commands/handlers.ts'
+import { addKeysCommands } from './commands/keys.ts'
+import { addOrdersCommands } from './commands/orders.ts'
 import { addOverviewCommand } from './commands/overview.ts'
-import { addProvidersListCommand, addProvidersPauseCommand, addProvidersResumeCommand } from './commands/providers.ts'
-import { addReceiptsListCommand, addReceiptsReleaseCommand } from './commands/receipts.ts'
+import { addProvidersCommands } from './commands/providers.ts'
+import { addReceiptsCommands } from './commands/receipts.ts'
 import { addRefusedCommand } from './commands/refused.ts'
-import {
-  addEventsReplayCommand,
-  addReplaysCancelCommand,
-  addReplaysListCommand,
-  addReplaysShowCommand,
-} from './commands/replays.ts'
+import { addReplaysCommands } from './commands/replays.ts'
 import { addSendCommand } from './commands/send.ts'
-import { addSessionsEndAllCommand, addSessionsEndCommand, addSessionsListCommand } from './commands/sessions.ts'
+import { addSessionsCommands } from './commands/sessions.ts'
 import { addSignCommand } from './commands/sign.ts'
 import { addSignInCommand } from './commands/sign-in.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
-/** Every command of `oncehook`. A new one is in the file of its group in `commands/`, and is a line here. */
+/** Every command and group of `oncehook`, in the order of the help. */
 const commandTable: readonly AddCommand[] = [
   addSendCommand,
   addSignCommand,
@@ -57,40 +40,20 @@ const commandTable: readonly AddCommand[] = [
   addExplainCommand,
   addDoctorCommand,
   addSignInCommand,
-  addSessionsListCommand,
-  addSessionsEndCommand,
-  addSessionsEndAllCommand,
+  addSessionsCommands,
   addOverviewCommand,
-  addEventsListCommand,
-  addEventsShowCommand,
-  addEventsReplayCommand,
-  addEventsCloseCommand,
-  addEventsReleaseCommand,
-  addEventsTestCommand,
+  addEventsCommands,
   addEraseCommand,
-  addEncryptionRotateCommand,
-  addKeysNewCommand,
-  addKeysRotateCommand,
-  addReplaysListCommand,
-  addReplaysShowCommand,
-  addReplaysCancelCommand,
-  addReceiptsListCommand,
-  addReceiptsReleaseCommand,
-  addOrdersShowCommand,
-  addOrdersCorrectCommand,
-  addProvidersListCommand,
-  addProvidersPauseCommand,
-  addProvidersResumeCommand,
-  addHandlersListCommand,
-  addHandlersPauseCommand,
-  addHandlersResumeCommand,
-  addHandlersBackfillCommand,
-  addHandlersDiscardCommand,
+  addEncryptionCommands,
+  addKeysCommands,
+  addReplaysCommands,
+  addReceiptsCommands,
+  addOrdersCommands,
+  addProvidersCommands,
+  addHandlersCommands,
   addRefusedCommand,
-  addAuditListCommand,
-  addAuditVerifyCommand,
-  addContractVerifyCommand,
-  addContractShowCommand,
+  addAuditCommands,
+  addContractCommands,
 ]
 
 export function createProgram({ context, finish }: CommandDeps): Command {

@@ -1,6 +1,6 @@
 // `oncehook audit`: lists the audit log, and checks its chain of hashes in parts, because it may be long.
 
-import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
+import { type AddCommand, UsageError } from '../command.ts'
 import {
   addOperatorOptions,
   ask,
@@ -8,41 +8,35 @@ import {
   type OperatorClient,
   type OperatorOptions,
 } from '../operator/operator-client.ts'
-import {
-  addOperatorAction,
-  addPageOptions,
-  describeNext,
-  type PageOptions,
-  type Typed,
-  toPage,
-} from '../operator/operator-command.ts'
-import { toTableLines, toTime, writeJson, writeLines } from '../output.ts'
-
-export const addAuditListCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'audit', 'list').description('List audit log entries, newest first.')
-  addOperatorAction(addPageOptions(command), deps, {
-    call: (client, { options }: Typed<PageOptions>) => client.audit.list.query(toPage(options)),
-    describe: (page) => (page.items.length === 0 ? ['The audit log is empty'] : describePage(page)),
-  })
-}
-
-function describePage({ items, next }: Awaited<ReturnType<OperatorClient['audit']['list']['query']>>): string[] {
-  const rows = items.map(({ at, by, action, reason, details, isInChain }) => [
-    ...[toTime(at), by, isInChain ? action : `${action} (not in the chain)`, reason, JSON.stringify(details)],
-  ])
-  return [...toTableLines(['AT', 'BY', 'ACTION', 'REASON', 'DETAILS'], rows), ...describeNext(next)]
-}
+import { addPageAction } from '../operator/operator-command.ts'
+import { toTime, writeResult } from '../output.ts'
 
 interface Options extends OperatorOptions {
   readonly expect?: string
 }
 
-export const addAuditVerifyCommand: AddCommand = (program, { context, finish }) => {
-  const command = addToGroup(program, 'audit', 'verify')
+export const addAuditCommands: AddCommand = (program, deps) => {
+  const { context, finish } = deps
+  const group = program.command('audit').description('Inspect the audit log.')
+  addPageAction(group.command('list').description('List audit log entries, newest first.'), deps, {
+    call: (client, page) => client.audit.list.query(page),
+    none: 'The audit log is empty',
+    head: ['AT', 'BY', 'ACTION', 'REASON', 'DETAILS'],
+    row: ({ at, by, action, reason, details, isInChain }) => [
+      ...[toTime(at), by, isInChain ? action : `${action} (not in the chain)`, reason, JSON.stringify(details)],
+    ],
+  })
+  const verify = group
+    .command('verify')
     .description('Check that no audit log entry was changed, removed or inserted.')
     .option('--expect <number:hash>', 'an entry that must exist, from the log or from an earlier run')
-    .action(async (options: Options) => finish(await verifyAudit(options, context)))
-  addOperatorOptions(command)
+    .action(async (options: Options) => {
+      const expected = toLink(options.expect)
+      const found = await verifyAll(await connectOperator(options, context), expected)
+      writeResult(context, options, found, describe(found))
+      finish(found.ok ? 0 : 1)
+    })
+  addOperatorOptions(verify)
 }
 
 type Verification = Awaited<ReturnType<OperatorClient['audit']['verify']['query']>>
@@ -58,38 +52,23 @@ interface Found {
   readonly problem: string | null
 }
 
-async function verifyAudit(options: Options, context: CliContext): Promise<0 | 1> {
-  const expected = toLink(options.expect)
-  const client = await connectOperator(options, context)
-  const found = await verifyAll(client, expected)
-  if (options.json) writeJson(context, found)
-  else writeLines(context, describe(found))
-  return found.ok ? 0 : 1
-}
-
 /** Checks for the expected entry, then the whole chain in parts. */
 async function verifyAll(client: OperatorClient, expected: Link | null): Promise<Found> {
-  let entries = 0
-  let last: Link | null = null
   if (expected !== null) {
     const behind = await ask(client.audit.verify.query({ after: expected }))
     if (!behind.ok && behind.last === null) {
-      return {
-        ok: false,
-        entries,
-        brokenAt: null,
-        last,
-        problem: `Entry ${expected.seq} does not exist with this hash`,
-      }
+      const problem = `Entry ${expected.seq} does not exist with this hash`
+      return { ok: false, entries: 0, brokenAt: null, last: null, problem }
     }
   }
+  let entries = 0
   for (let after: Link | undefined; ; ) {
     const part = await ask(client.audit.verify.query(after === undefined ? {} : { after }))
+    const { ok, brokenAt, last, next } = part
     entries += part.entries
-    last = part.last
-    if (!part.ok) return { ok: false, entries, brokenAt: part.brokenAt, last, problem: problemOf(part, entries) }
-    if (part.next === null) return { ok: true, entries, brokenAt: null, last, problem: null }
-    after = part.next
+    if (!ok) return { ok, entries, brokenAt, last, problem: problemOf(part, entries) }
+    if (next === null) return { ok, entries, brokenAt: null, last, problem: null }
+    after = next
   }
 }
 

@@ -4,11 +4,11 @@
 import { isObject, parseJson } from '@oncehook/kernel/http/json'
 import { parsePrivateKey } from '@oncehook/kernel/secrets/service-key-pem'
 import { Argument, InvalidArgumentError, Option } from 'commander'
-import { type AddCommand, addToGroup, type CliContext, UsageError } from '../command.ts'
+import { type AddCommand, type CliContext, UsageError } from '../command.ts'
 import type { CallTarget } from '../contract/call.ts'
 import type { CheckedInteraction } from '../contract/verify-handler.ts'
 import { addSecretOptions, readGivenFile, readSecret, readWhole, type SecretOptions } from '../options/option-values.ts'
-import { toPrintable, writeJson, writeLines } from '../output.ts'
+import { toPrintable, writeJson, writeResult } from '../output.ts'
 
 interface Options extends SecretOptions {
   readonly handler: string
@@ -31,8 +31,10 @@ refuses the body that is made up (422), the calls that it should act on are left
 of the handler are not checked: give the contract that \`oncehook contract show\` prints to a verifier of Pact.
 Exits with 0 if everything is kept, with 1 if something is not, and with 2 for wrong usage.`
 
-export const addContractVerifyCommand: AddCommand = (program, { context, finish }) => {
-  const command = addToGroup(program, 'contract', 'verify')
+export const addContractCommands: AddCommand = (program, { context, finish }) => {
+  const group = program.command('contract').description('Check your handler against the published contract.')
+  const command = group
+    .command('verify')
     .description('Check your handler.')
     .requiredOption('--handler <url>', 'URL of your handler, as in HANDLERS', readAddress)
     .addOption(new Option('--by <way>', 'how the handler is called').choices(['https', 'trpc']).default('https'))
@@ -48,9 +50,16 @@ export const addContractVerifyCommand: AddCommand = (program, { context, finish 
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const { isKept, lines, document } = await checkHandler(options, context)
-      if (options.json) writeJson(context, document)
-      else writeLines(context, lines)
+      writeResult(context, options, document, lines)
       finish(isKept ? 0 : 1)
+    })
+  group
+    .command('show')
+    .description('Print a contract as a pact file, or the catalogue of provider states.')
+    .addArgument(new Argument('<name>', 'what to print').choices(['https-handler', 'trpc-handler', 'states']))
+    .action(async (name: string) => {
+      const { PUBLISHED } = await import('../contract/published-contracts.ts')
+      writeJson(context, PUBLISHED[name])
     })
 }
 
@@ -110,14 +119,4 @@ async function readObject(path: string): Promise<Readonly<Record<string, unknown
   const value = parseJson((await readGivenFile(path)).toString())
   if (isObject(value)) return value
   throw new UsageError('The file given by --body must contain a JSON object')
-}
-
-export const addContractShowCommand: AddCommand = (program, { context }) => {
-  addToGroup(program, 'contract', 'show')
-    .description('Print a contract as a pact file, or the catalogue of provider states.')
-    .addArgument(new Argument('<name>', 'what to print').choices(['https-handler', 'trpc-handler', 'states']))
-    .action(async (name: string) => {
-      const { PUBLISHED } = await import('../contract/published-contracts.ts')
-      writeJson(context, PUBLISHED[name])
-    })
 }

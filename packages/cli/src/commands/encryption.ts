@@ -1,56 +1,49 @@
-import { type AddCommand, addToGroup, type CliContext } from '../command.ts'
-import { addOperatorOptions, ask, connectOperator, type OperatorOptions } from '../operator/operator-client.ts'
-import { readReason } from '../operator/operator-command.ts'
-import { toPrintable, writeJson, writeLines } from '../output.ts'
-
-interface Options extends OperatorOptions {
-  readonly reason?: string
-  readonly dryRun?: boolean
-}
+import type { AddCommand, CliContext } from '../command.ts'
+import type { OperatorClient } from '../operator/operator-client.ts'
+import {
+  addOperatorAction,
+  addReasonOption,
+  type ReasonOptions,
+  readReason,
+  type Typed,
+} from '../operator/operator-command.ts'
+import { toPrintable } from '../output.ts'
 
 const notes = `
 Records of both services that are unencrypted or use another key are encrypted with the first key of ENCRYPTION_KEYS_FILE.
 After an interruption, run the same command again. If the key of a record is missing, the record stays unchanged, and the
 command exits with 1. It also exits with 1 if a process still encrypts with another key.`
 
-export const addEncryptionRotateCommand: AddCommand = (program, { context, finish }) => {
-  const command = addToGroup(program, 'encryption', 'rotate')
+export const addEncryptionCommands: AddCommand = (program, deps) => {
+  const group = program.command('encryption').description('Manage encryption at rest.')
+  const command = group
+    .command('rotate')
     .description('Encrypt all records with the first key, so that the other keys can be removed.')
-    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
-    .option('--dry-run', 'only count the records that would change')
-    .addHelpText('after', notes)
-    .action(async (options: Options) => finish(await rotate(options, context)))
-  addOperatorOptions(command)
+  addReasonOption(command).option('--dry-run', 'only count the records that would change').addHelpText('after', notes)
+  addOperatorAction(command, deps, {
+    call: (client, { options }: Typed<ReasonOptions>) => rotate(client, options, deps.context),
+    describe,
+    exitCode: ({ unknown, inUse }) => (unknown === 0 && inUse.length === 0 ? 0 : 1),
+  })
 }
 
-/** Resolves to 0 if no other key is needed. */
-async function rotate(options: Options, context: CliContext): Promise<0 | 1> {
-  const client = await connectOperator(options, context)
-  const reason = await readReason(options.reason, context)
-  const dryRun = options.dryRun === true
+async function rotate(client: OperatorClient, options: ReasonOptions, context: CliContext): Promise<Total> {
+  const { dryRun = false } = options
+  const reason = await readReason({ ...options, dryRun: false }, context)
   let total: Counts = { examined: 0, changed: 0, unknown: 0, altered: 0 }
-  let key = ''
-  let inUse: readonly string[] = []
-  for (let position: string | null | undefined; position !== null; ) {
+  for (let position: string | undefined; ; ) {
     const asked = dryRun && position !== undefined ? { position } : {}
-    const part = await ask(client.encryption.rotate.mutate({ reason, dryRun, ...asked }))
+    const part: Part = await client.encryption.rotate.mutate({ reason, dryRun, ...asked })
     // An interrupted command may have run earlier parts. A dry run and an earlier gateway do not count them.
     total = part.total ?? sumOf(total, part)
-    key = part.key
-    inUse = part.inUse ?? []
+    if (part.next === null) return { key: part.key, dryRun, ...total, inUse: part.inUse ?? [] }
     position = part.next
   }
-  if (options.json) writeJson(context, { key, dryRun, ...total, inUse })
-  else writeLines(context, describe({ ...total, key, dryRun, inUse }))
-  return total.unknown === 0 && inUse.length === 0 ? 0 : 1
 }
 
-interface Counts {
-  readonly examined: number
-  readonly changed: number
-  readonly unknown: number
-  readonly altered: number
-}
+type Part = Awaited<ReturnType<OperatorClient['encryption']['rotate']['mutate']>>
+type Counts = Pick<Part, 'examined' | 'changed' | 'unknown' | 'altered'>
+type Total = Counts & Pick<Part, 'key'> & { readonly dryRun: boolean; readonly inUse: readonly string[] }
 
 function sumOf(one: Counts, other: Counts): Counts {
   return {
@@ -59,12 +52,6 @@ function sumOf(one: Counts, other: Counts): Counts {
     unknown: one.unknown + other.unknown,
     altered: one.altered + other.altered,
   }
-}
-
-interface Total extends Counts {
-  readonly key: string
-  readonly dryRun: boolean
-  readonly inUse: readonly string[]
 }
 
 function describe({ examined, changed, unknown, altered, key, dryRun, inUse }: Total): string[] {

@@ -1,15 +1,19 @@
 import { type AddCommand, type CliContext, UsageError } from '../command.ts'
-import { addOperatorOptions, ask, connectOperator, type OperatorOptions } from '../operator/operator-client.ts'
-import { readReason } from '../operator/operator-command.ts'
-import { writeJson, writeLines } from '../output.ts'
+import {
+  addOperatorOptions,
+  ask,
+  connectOperator,
+  type OperatorClient,
+  type OperatorOptions,
+} from '../operator/operator-client.ts'
+import { addReasonOption, type ReasonOptions, readReason } from '../operator/operator-command.ts'
+import { writeLines, writeResult } from '../output.ts'
 
-interface Options extends OperatorOptions {
+interface Options extends OperatorOptions, ReasonOptions {
   readonly order?: string
   readonly customer?: string
   readonly event?: string
   readonly provider?: string
-  readonly reason?: string
-  readonly dryRun?: boolean
 }
 
 const notes = `
@@ -20,7 +24,7 @@ again while the command runs, a part is erased, and the command says so and exit
 interruption, run the same command again. It does not reach files of receipts, emails, receivers of receipts, logs and
 backups.`
 
-export const addEraseCommand: AddCommand = (program, { context, finish }) => {
+export const addEraseCommand: AddCommand = (program, { context }) => {
   const command = program
     .command('erase')
     .description('Erase the personal data of an order, of all orders of a customer, or of an event.')
@@ -28,10 +32,10 @@ export const addEraseCommand: AddCommand = (program, { context, finish }) => {
     .option('--customer <id>', 'all orders with this `customerId`')
     .option('--event <id>', "the event with this provider's id; needs --provider")
     .option('--provider <name>', 'the provider of the event')
-    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+  addReasonOption(command)
     .option('--dry-run', 'only count the records that would be erased')
     .addHelpText('after', notes)
-    .action(async (options: Options) => finish(await erase(options, context)))
+    .action((options: Options) => erase(options, context))
   addOperatorOptions(command)
 }
 
@@ -50,11 +54,11 @@ function toTarget({ order, customer, event, provider }: Options): Target {
   return { eventId: event ?? '', provider: provider ?? '' }
 }
 
-async function erase(options: Options, context: CliContext): Promise<0> {
+async function erase(options: Options, context: CliContext): Promise<void> {
   const target = toTarget(options)
   const client = await connectOperator(options, context)
-  const reason = await readReason(options.reason, context)
-  const dryRun = options.dryRun === true
+  const reason = await readReason({ ...options, dryRun: false }, context)
+  const { json, dryRun = false } = options
   let total: Total = { matched: 0, erased: 0, orders: [] }
   try {
     for (let more = true; more; ) {
@@ -63,25 +67,15 @@ async function erase(options: Options, context: CliContext): Promise<0> {
       more = answer.more
     }
   } catch (error) {
-    // Later events of these orders can only be found by the ids, which the next command may not find again.
-    if (total.orders.length > 0) showBefore(options, context, total)
+    // Later events of these orders can only be found by the ids, which the next command may not find again. With `--json`,
+    // standard output has only the error.
+    if (total.orders.length > 0) writeLines({ write: json ? context.warn : context.write }, describe(total, false))
     throw error
   }
-  show(options, context, total)
-  return 0
+  writeResult(context, options, total, describe(total, dryRun))
 }
 
-/** What was erased before an error. With `--json`, standard output has only the error. */
-function showBefore({ json }: Options, context: CliContext, total: Total): void {
-  const lines = describe(total, false)
-  if (json) context.warn(`${lines.join('\n')}\n`)
-  else writeLines(context, lines)
-}
-
-function show({ json, dryRun }: Options, context: CliContext, total: Total): void {
-  if (json) writeJson(context, total)
-  else writeLines(context, describe(total, dryRun === true))
-}
+type Total = Omit<Awaited<ReturnType<OperatorClient['erase']['mutate']>>, 'more'>
 
 function add(total: Total, answer: Total): Total {
   return {
@@ -89,12 +83,6 @@ function add(total: Total, answer: Total): Total {
     erased: total.erased + answer.erased,
     orders: [...new Set([...total.orders, ...answer.orders])],
   }
-}
-
-interface Total {
-  readonly matched: number
-  readonly erased: number
-  readonly orders: readonly string[]
 }
 
 function describe({ matched, erased, orders }: Total, dryRun: boolean): string[] {

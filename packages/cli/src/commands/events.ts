@@ -3,7 +3,7 @@
 
 import { FULFILMENT } from '@oncehook/gateway/inbox/event-document'
 import { type Command, Option } from 'commander'
-import { type AddCommand, addToGroup, type CliContext } from '../command.ts'
+import type { AddCommand, CliContext, CommandDeps } from '../command.ts'
 import { EVENT_REASONS, type EventReason } from '../event-reasons.ts'
 import { addEventFilterOptions, type EventFilterOptions, toEventFilter } from '../operator/event-filter.ts'
 import {
@@ -16,28 +16,50 @@ import {
 import {
   addOperatorAction,
   addPageOptions,
+  addReasonedAction,
   describeNext,
   type PageOptions,
-  readReason,
-  reasonedCommand,
+  type Reasoned,
   type Typed,
   toPage,
 } from '../operator/operator-command.ts'
 import { readWhole } from '../options/option-values.ts'
 import { toPrintable, toTableLines, toTime, writeJson, writeLines } from '../output.ts'
+import { addReplayCommand } from './replays.ts'
 
-interface SearchOptions {
+export const addEventsCommands: AddCommand = (program, deps) => {
+  const group = program.command('events').description('Inspect events and replay failed ones.')
+  addList(group, deps)
+  addShow(group, deps)
+  addReplayCommand(group, deps)
+  const close = group.command('close').description('Close a dead event, so that no redelivery revives it.')
+  addReasonedAction(close.argument(...LISTED), deps, {
+    call: (client, { argument: id, reason }) => client.events.close.mutate({ id, reason }),
+    describe: () => ['Closed: no redelivery revives the event'],
+  })
+  const release = group
+    .command('release')
+    .description('Release an event from the process that holds it, and make it due now.')
+  addReasonedAction(release.argument(...LISTED), deps, {
+    call: (client, { argument: id, reason }) => client.events.release.mutate({ id, reason }),
+    describe: () => ['Released: the event is due now'],
+  })
+  addTest(group, deps)
+}
+
+const LISTED = ['<id>', 'event id, as printed by `events list`'] as const
+
+interface ListOptions extends EventFilterOptions, PageOptions {
   readonly about?: string
   readonly text?: string
 }
 
-export const addEventsListCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'events', 'list').description('List events, newest first.')
-  addEventFilterOptions(command)
+function addList(group: Command, deps: CommandDeps): void {
+  const command = addEventFilterOptions(group.command('list').description('List events, newest first.'))
     .option('--about <id>', 'with this id, or about the order or payment that has it')
     .option('--text <text>', 'with this text in the body (requires the role bodies; the audit log records it)')
   addOperatorAction(addPageOptions(command), deps, {
-    call(client, { options }: Typed<EventFilterOptions & PageOptions & SearchOptions>) {
+    call(client, { options }: Typed<ListOptions>) {
       const { about, text } = options
       return client.events.list.query({ ...toEventFilter(options), about, text, ...toPage(options) })
     },
@@ -76,10 +98,11 @@ interface ShowOptions extends OperatorOptions {
   readonly verify?: boolean
 }
 
-export const addEventsShowCommand: AddCommand = (program, { context, finish }) => {
-  const command = addToGroup(program, 'events', 'show')
+function addShow(group: Command, { context, finish }: CommandDeps): void {
+  const command = group
+    .command('show')
     .description('Show one event with its attempts and replays.')
-    .argument('<id>', 'event id, as printed by `events list`')
+    .argument(...LISTED)
     .option(
       '--raw',
       'print only the body; with --json, add it as `raw` (base64); needs the role `bodies`, and is recorded in the audit log',
@@ -137,12 +160,7 @@ function describeEvent(event: EventDetails, verified: Verification | null): stri
     ['Closed', describeClosing(event)],
     ['Signed with', `the secret ${event.secretId}`],
     ['Verified now', describeVerification(verified)],
-    [
-      'Headers',
-      Object.entries(event.headers)
-        .map((header) => header.join(': '))
-        .join(', '),
-    ],
+    ['Headers', Array.from(Object.entries(event.headers), (header) => header.join(': ')).join(', ')],
     ['Body', event.notReadable ?? `${event.bytes} bytes (--raw prints them)`],
   ]
   return [
@@ -198,27 +216,22 @@ function describeAttempts({ attempts }: EventDetails): string[] {
   return ['', ...toTableLines(['AT', 'DURATION', 'OUTCOME', 'CODE', 'MESSAGE'], rows)]
 }
 
-function describeReading(notRead: string | null): string {
-  return notRead === null ? 'remapped' : `not remapped: ${notRead}`
-}
-
 function describeReplays({ replays }: EventDetails): string[] {
   if (replays.length === 0) return []
-  return [
-    '',
-    ...toTableLines(
-      ['REPLAYED', 'BY', 'REASON', 'MAPPING'],
-      replays.map(({ at, by, reason, notRead }) => [toTime(at), by, reason, describeReading(notRead)]),
-    ),
-  ]
+  const rows = replays.map(({ at, by, reason, notRead }) => [
+    ...[toTime(at), by, reason, notRead === null ? 'remapped' : `not remapped: ${notRead}`],
+  ])
+  return ['', ...toTableLines(['REPLAYED', 'BY', 'REASON', 'MAPPING'], rows)]
 }
 
 // The first digits exclude times in milliseconds.
 const CANDIDATE = /(?<![\d.])(?:[3-6]\d|2[2-7])(?:[ -]?\d){11,17}(?!\d)/g
+/** Each digit with four or more behind it. */
+const HIDDEN = /\d(?=(?:\D*\d){4})/g
 
 /** Masks card numbers except their last four digits: 13 to 19 digits, with spaces or hyphens, that pass the Luhn check. */
 export function maskCardNumbers(text: string): string {
-  return text.replace(CANDIDATE, (found) => (passesLuhn(found.replace(/\D/g, '')) ? mask(found) : found))
+  return text.replace(CANDIDATE, (found) => (passesLuhn(found.replace(/\D/g, '')) ? found.replace(HIDDEN, '*') : found))
 }
 
 function passesLuhn(digits: string): boolean {
@@ -229,42 +242,17 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-const SHOWN_DIGITS = 4
-
-function mask(found: string): string {
-  const hidden = found.replace(/\D/g, '').length - SHOWN_DIGITS
-  let seen = 0
-  return found.replace(/\d/g, (digit) => {
-    seen += 1
-    return seen <= hidden ? '*' : digit
-  })
-}
-
-export const addEventsCloseCommand = reasonedCommand(['events', 'close'], {
-  description: 'Close a dead event, so that no redelivery revives it.',
-  argument: ['<id>', 'event id, as printed by `events list`'],
-  call: (client, { argument: id, reason }) => client.events.close.mutate({ id, reason }),
-  describe: () => ['Closed: no redelivery revives the event'],
-})
-
-export const addEventsReleaseCommand = reasonedCommand(['events', 'release'], {
-  description: 'Release an event from the process that holds it, and make it due now.',
-  argument: ['<id>', 'event id, as printed by `events list`'],
-  call: (client, { argument: id, reason }) => client.events.release.mutate({ id, reason }),
-  describe: () => ['Released: the event is due now'],
-})
-
 const types = ['payment.succeeded', 'payment.failed'] as const
 
 interface TestOptions {
   readonly type: (typeof types)[number]
   readonly order?: string
   readonly amount?: number
-  readonly reason?: string
 }
 
-export const addEventsTestCommand: AddCommand = (program, deps) => {
-  const command: Command = addToGroup(program, 'events', 'test')
+function addTest(group: Command, deps: CommandDeps): void {
+  const command = group
+    .command('test')
     .description('Send a test event: signed, verified and stored like a delivery, but without an effect.')
     .argument('<provider>', 'provider name, as in /api/webhooks/<name>')
     .addOption(new Option('--type <type>', 'what happened to the payment').choices(types).default(types[0]))
@@ -277,11 +265,9 @@ export const addEventsTestCommand: AddCommand = (program, deps) => {
       'in minor units (default: 1000 of EUR; with `npm start`, the amount due)',
       readWhole(1, 1_000_000_000),
     )
-    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
-  addOperatorAction(command, deps, {
-    async call(client, { argument: provider, options }: Typed<TestOptions>) {
+  addReasonedAction(command, deps, {
+    call(client, { argument: provider, options, reason }: Reasoned<TestOptions>) {
       const { type, order: orderId, amount } = options
-      const reason = await readReason(options.reason, deps.context)
       return client.events.sendTest.mutate({ provider, type, orderId, amount, reason })
     },
     describe: ({ id, eventId, state, reason }) => [

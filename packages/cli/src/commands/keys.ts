@@ -3,11 +3,12 @@
 // have reached the services before the next one; an interrupted step is repeated.
 
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parsePrivateKey, parsePublicKeys } from '@oncehook/kernel/secrets/service-key-pem'
 import { Option } from 'commander'
-import { type AddCommand, addToGroup, CommandFailure } from '../command.ts'
+import { type AddCommand, CommandFailure } from '../command.ts'
 import { writeLines } from '../output.ts'
 
 const PRIVATE = 'service-private-key.pem'
@@ -23,25 +24,26 @@ Three steps, in this order, each repeated if it was interrupted. Before a step, 
             handlers
 The services read changed files within about a second. Handlers read them at their start.`
 
-export const addKeysNewCommand: AddCommand = (program, { context }) => {
-  addToGroup(program, 'keys', 'new')
+export const addKeysCommands: AddCommand = (program, { context }) => {
+  const group = program.command('keys').description('Make and exchange the keys of calls between the services.')
+  group
+    .command('new')
     .description('Make the key pair with which the gateway proves to fulfilment and handlers who calls.')
     .argument('<folder>', 'where to write the files; it is made if it does not exist')
     .action(async (folder: string) => {
+      const own = join(folder, PRIVATE)
       await mkdir(folder, { recursive: true })
-      await refuseExisting(join(folder, PRIVATE))
+      if (existsSync(own)) throw new CommandFailure(`${own} exists already: oncehook keys rotate exchanges it`)
       const key = newKey()
       await replace(join(folder, PUBLIC), publicTextOf([key]))
-      await writePrivate(join(folder, PRIVATE), key)
+      await writePrivate(own, key)
       writeLines(context, [
-        `SERVICE_PRIVATE_KEY_FILE=${join(folder, PRIVATE)}   the gateway only`,
+        `SERVICE_PRIVATE_KEY_FILE=${own}   the gateway only`,
         `SERVICE_PUBLIC_KEYS_FILE=${join(folder, PUBLIC)}   fulfilment, and each handler called by trpc`,
       ])
     })
-}
-
-export const addKeysRotateCommand: AddCommand = (program, { context }) => {
-  addToGroup(program, 'keys', 'rotate')
+  group
+    .command('rotate')
     .description('Exchange the key pair in three steps, without a refused call.')
     .argument('<folder>', 'the folder with the files of `keys new`')
     .addOption(new Option('--step <number>', 'the step').choices(['1', '2', '3']).makeOptionMandatory())
@@ -109,12 +111,4 @@ async function readPublic(path: string): Promise<readonly KeyObject[]> {
   const keys = parsePublicKeys(await readFile(path, 'utf8').catch(() => ''))
   if (typeof keys === 'string') throw new CommandFailure(`${path} ${keys}`)
   return keys
-}
-
-async function refuseExisting(path: string): Promise<void> {
-  const exists = await access(path).then(
-    () => true,
-    () => false,
-  )
-  if (exists) throw new CommandFailure(`${path} exists already: oncehook keys rotate exchanges it`)
 }

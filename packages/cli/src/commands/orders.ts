@@ -2,21 +2,61 @@
 
 import { formatAmount } from '@oncehook/kernel/money/currencies'
 import { InvalidArgumentError } from 'commander'
-import { type AddCommand, addToGroup, UsageError } from '../command.ts'
+import { type AddCommand, UsageError } from '../command.ts'
 import type { OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorAction, readReason, type Typed } from '../operator/operator-command.ts'
+import {
+  addOperatorAction,
+  addReasonOption,
+  type ReasonOptions,
+  readReason,
+  type Typed,
+} from '../operator/operator-command.ts'
 import { readWhole } from '../options/option-values.ts'
 import { toPrintable, toTime } from '../output.ts'
 
 type Order = Awaited<ReturnType<OperatorClient['orders']['get']['query']>>
 
-export const addOrdersShowCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'orders', 'show')
-    .description('Show what an order costs, and whether it is paid.')
-    .argument('<id>', 'order id')
-  addOperatorAction(command, deps, {
+type Item = Order['items'][number]
+
+interface CorrectOptions extends ReasonOptions {
+  readonly ifVersion?: number
+  readonly currency?: string
+  readonly item?: readonly Item[]
+}
+
+export const addOrdersCommands: AddCommand = (program, deps) => {
+  const group = program.command('orders').description('Show an order and correct what it costs.')
+  const show = group.command('show').description('Show what an order costs, and whether it is paid.')
+  addOperatorAction(show.argument('<id>', 'order id'), deps, {
     call: (client, { argument: id }) => client.orders.get.query({ id }),
     describe,
+  })
+  const correct = group
+    .command('correct')
+    .description('Correct what an unpaid order costs; needs the role `orders`. Then replay the event that did not fit.')
+    .argument('<id>', 'order id')
+    .option('--if-version <n>', 'only if the order has this version, as printed by `orders show`', readWhole(1))
+    .option('--currency <code>', 'its currency, such as EUR')
+    .option(
+      '--item <item>',
+      'one of its items: <quantity>x<unit amount>:<sku>; give all, each with --item',
+      collectItem,
+    )
+  addOperatorAction(addReasonOption(correct), deps, {
+    async call(client, { argument: id, options }: Typed<CorrectOptions>) {
+      const { ifVersion: version, currency, item: items } = options
+      if (version === undefined) throw new UsageError('Give the version that you have seen: --if-version')
+      if (currency === undefined && items === undefined)
+        throw new UsageError('Give --currency, or each --item, or both')
+      return client.orders.correct.mutate({
+        ...{ id, version, currency, items: items && [...items] },
+        reason: await readReason(options, deps.context),
+      })
+    },
+    describe: ({ before, order: { id, version, amountDue, currency } }) => [
+      `Corrected: order ${toPrintable(id)} costs ${formatAmount(amountDue, currency)}, version ${version}`,
+      `Before: ${formatAmount(before.amountDue, before.currency)}`,
+    ],
   })
 }
 
@@ -32,45 +72,6 @@ function describe({ id, version, status, access, amountDue, currency, items, pay
     ['Changed', toTime(updatedAt)],
   ]
   return lines.map(([name, value]) => `${name.padEnd(12)}${toPrintable(value)}`)
-}
-
-type Item = Order['items'][number]
-
-interface CorrectOptions {
-  readonly ifVersion?: number
-  readonly currency?: string
-  readonly item?: readonly Item[]
-  readonly reason?: string
-}
-
-export const addOrdersCorrectCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'orders', 'correct')
-    .description('Correct what an unpaid order costs; needs the role `orders`. Then replay the event that did not fit.')
-    .argument('<id>', 'order id')
-    .option('--if-version <n>', 'only if the order has this version, as printed by `orders show`', readWhole(1))
-    .option('--currency <code>', 'its currency, such as EUR')
-    .option(
-      '--item <item>',
-      'one of its items: <quantity>x<unit amount>:<sku>; give all, each with --item',
-      collectItem,
-    )
-    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
-  addOperatorAction(command, deps, {
-    async call(client, { argument: id, options }: Typed<CorrectOptions>) {
-      const { ifVersion: version, currency, item: items } = options
-      if (version === undefined) throw new UsageError('Give the version that you have seen: --if-version')
-      if (currency === undefined && items === undefined)
-        throw new UsageError('Give --currency, or each --item, or both')
-      return client.orders.correct.mutate({
-        ...{ id, version, currency, items: items && [...items] },
-        reason: await readReason(options.reason, deps.context),
-      })
-    },
-    describe: ({ before, order: { id, version, amountDue, currency } }) => [
-      `Corrected: order ${toPrintable(id)} costs ${formatAmount(amountDue, currency)}, version ${version}`,
-      `Before: ${formatAmount(before.amountDue, before.currency)}`,
-    ],
-  })
 }
 
 const ITEM = /^(\d{1,15})x(\d{1,15}):(.+)$/s

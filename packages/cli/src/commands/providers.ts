@@ -1,13 +1,26 @@
-import { type AddCommand, addToGroup } from '../command.ts'
+import type { AddCommand } from '../command.ts'
 import type { OperatorClient } from '../operator/operator-client.ts'
-import { addOperatorAction, reasonedCommand } from '../operator/operator-command.ts'
-import { toAge, toPrintable, toTableLines, toTime } from '../output.ts'
+import { addOperatorAction, addReasonedAction } from '../operator/operator-command.ts'
+import { toAge, toTableLines, toTime } from '../output.ts'
 
-export const addProvidersListCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'providers', 'list')
-  addOperatorAction(command.description('List providers with their deliveries and secrets.'), deps, {
+export const addProvidersCommands: AddCommand = (program, deps) => {
+  const group = program.command('providers').description('Inspect providers and their secrets.')
+  const argument = ['<provider>', 'name of the provider, as printed by `providers list`'] as const
+  addOperatorAction(group.command('list').description('List providers with their deliveries and secrets.'), deps, {
     call: (client) => client.providers.list.query(),
     describe: (providers) => (providers.length === 0 ? ['No providers'] : describe(providers)),
+  })
+  const pause = group
+    .command('pause')
+    .description('Accept and store the events of a provider, but send none until it is resumed.')
+  addReasonedAction(pause.argument(...argument), deps, {
+    call: (client, { argument: provider, reason }) => client.providers.pause.mutate({ provider, reason }),
+    describe: ({ provider }) => [`Paused: events of ${provider} are stored, and wait until it is resumed`],
+  })
+  const resume = group.command('resume').description('Send the events of a paused provider, the oldest first.')
+  addReasonedAction(resume.argument(...argument), deps, {
+    call: (client, { argument: provider, reason }) => client.providers.resume.mutate({ provider, reason }),
+    describe: ({ provider }) => [`Resumed: the events of ${provider} that waited are due now`],
   })
 }
 
@@ -23,7 +36,7 @@ function describe(providers: Awaited<ReturnType<OperatorClient['providers']['lis
   const pauses = providers.flatMap(({ name, paused }) => {
     if (paused === null) return []
     const { since, by, reason, waiting } = paused
-    return [[name, toTime(since), toPrintable(by), toPrintable(reason), waiting ?? 'unknown']]
+    return [[name, toTime(since), by, reason, waiting ?? 'unknown']]
   })
   return [
     ...toTableLines(['PROVIDER', 'SCHEME', 'PATH', 'OLDEST UNSETTLED', 'DELIVERIES'], rows),
@@ -39,17 +52,3 @@ function describeDeliveries(deliveries: Readonly<Record<string, number>>): strin
   const outcomes = Object.entries(deliveries).map(([outcome, count]) => `${count} ${outcome}`)
   return outcomes.length === 0 ? 'none yet' : outcomes.join(', ')
 }
-
-export const addProvidersPauseCommand = reasonedCommand(['providers', 'pause'], {
-  description: 'Accept and store the events of a provider, but send none until it is resumed.',
-  argument: ['<provider>', 'name of the provider, as printed by `providers list`'],
-  call: (client, { argument: provider, reason }) => client.providers.pause.mutate({ provider, reason }),
-  describe: ({ provider }) => [`Paused: events of ${provider} are stored, and wait until it is resumed`],
-})
-
-export const addProvidersResumeCommand = reasonedCommand(['providers', 'resume'], {
-  description: 'Send the events of a paused provider, the oldest first.',
-  argument: ['<provider>', 'name of the provider, as printed by `providers list`'],
-  call: (client, { argument: provider, reason }) => client.providers.resume.mutate({ provider, reason }),
-  describe: ({ provider }) => [`Resumed: the events of ${provider} that waited are due now`],
-})

@@ -2,7 +2,7 @@
 // watches its progress until every event is settled, nothing moves any more, or the user presses Ctrl-C.
 
 import type { Command } from 'commander'
-import { type AddCommand, addToGroup, type CliContext, type ExitCode, UsageError } from '../command.ts'
+import { type AddCommand, type CliContext, type ExitCode, UsageError } from '../command.ts'
 import {
   addEventFilterOptions,
   type EventFilter,
@@ -18,18 +18,18 @@ import {
 } from '../operator/operator-client.ts'
 import {
   addOperatorAction,
-  addPageOptions,
-  describeNext,
-  type PageOptions,
+  addPageAction,
+  addReasonOption,
+  type ReasonOptions,
   readReason,
-  type Typed,
-  toPage,
 } from '../operator/operator-command.ts'
 import { readPositive, readWhole } from '../options/option-values.ts'
-import { toPrintable, toTableLines, toTime, writeJson, writeLines } from '../output.ts'
+import { toPrintable, toTime, writeJson, writeLines, writeResult } from '../output.ts'
 
-export const addEventsReplayCommand: AddCommand = (program, { context, finish }) => {
-  const command = addToGroup(program, 'events', 'replay')
+/** Adds `replay` to the group of events. */
+export const addReplayCommand: AddCommand = (events, { context, finish }) => {
+  const command = events
+    .command('replay')
     .description('Make events due again: one, several, or all that match a filter.')
     .argument('[ids...]', 'event ids, as printed by `events list`')
     .action(async (ids: string[], options: ReplayOptions) => finish(await replayEvents(ids, options, context)))
@@ -42,7 +42,7 @@ async function replayEvents(ids: readonly string[], options: ReplayOptions, cont
   const asked = await ask(
     client.events.replay.mutate({
       ...target,
-      reason: await readReason(options.dryRun ? (options.reason ?? 'dry run') : options.reason, context),
+      reason: await readReason(options, context),
       dryRun: options.dryRun ?? false,
       includeDone: options.includeDone ?? false,
       ratePerSecond: options.rate,
@@ -54,8 +54,7 @@ async function replayEvents(ids: readonly string[], options: ReplayOptions, cont
   else if (isLast) writeJson(context, asked)
   if (isLast) return 0
   const watched = await watchReplay({ client, replayId }, options, context)
-  if (options.json) writeJson(context, { replayId, ended: watched.ended, ...watched.progress })
-  else writeLines(context, describeEnd(watched))
+  writeResult(context, options, { replayId, ended: watched.ended, ...watched.progress }, describeEnd(watched))
   return isDone(watched) ? 0 : 1
 }
 
@@ -81,10 +80,8 @@ function describeEnd({ progress: { state, matched, started, done, failed, notRea
   return [settled, ...skipped, ...describeNotRead(notRead)]
 }
 
-interface ReplayOptions extends EventFilterOptions, OperatorOptions {
+interface ReplayOptions extends EventFilterOptions, OperatorOptions, ReasonOptions {
   readonly all?: boolean
-  readonly reason?: string
-  readonly dryRun?: boolean
   readonly rate?: number
   readonly includeDone?: boolean
   readonly wait: boolean
@@ -99,9 +96,7 @@ Exits with 0 if every replayed event is settled (with --dry-run or --no-wait: if
 an event is dead again or not settled in time, or if the replay was refused or cancelled, and with 2 for wrong usage.`
 
 function addReplayOptions(command: Command): Command {
-  addEventFilterOptions(command)
-    .option('--all', 'replay all dead events')
-    .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+  addReasonOption(addEventFilterOptions(command).option('--all', 'replay all dead events'))
     .option('--dry-run', 'only count the events that would be replayed')
     .option('--rate <n>', 'at most n events per second', readWhole(1, 10_000))
     .option('--include-done', 'also replay events that are done')
@@ -182,48 +177,33 @@ function showProgress({ matched, done, failed }: ReplayProgress, { hasTerminal, 
   if (hasTerminal) warn(`\r${Math.min(done + failed, matched)} of ${matched} settled, ${failed} dead again`)
 }
 
-export const addReplaysListCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'replays', 'list').description('List replays of all operators, newest first.')
-  addOperatorAction(addPageOptions(command), deps, {
-    call: (client, { options }: Typed<PageOptions>) => client.replays.list.query(toPage(options)),
-    describe: (page) => (page.items.length === 0 ? ['No replays'] : describePage(page)),
+export const addReplaysCommands: AddCommand = (program, deps) => {
+  const group = program.command('replays').description('Inspect or cancel a replay.')
+  addPageAction(group.command('list').description('List replays of all operators, newest first.'), deps, {
+    call: (client, page) => client.replays.list.query(page),
+    none: 'No replays',
+    head: ['REPLAY', 'STARTED', 'BY', 'STATE', 'MATCHED', 'DUE AGAIN', 'SETTLED', 'DEAD AGAIN', 'REASON'],
+    row: ({ replayId, startedAt, by, state, matched, started, done, failed, reason }) => [
+      ...[replayId, toTime(startedAt), by, state, matched],
+      ...[started ?? NOT_COUNTED, done ?? NOT_COUNTED, failed ?? NOT_COUNTED, reason],
+    ],
   })
-}
-
-const HEAD = ['REPLAY', 'STARTED', 'BY', 'STATE', 'MATCHED', 'DUE AGAIN', 'SETTLED', 'DEAD AGAIN', 'REASON']
-
-function describePage({ items, next }: Awaited<ReturnType<OperatorClient['replays']['list']['query']>>): string[] {
-  const rows = items.map(({ replayId, startedAt, by, state, matched, started, done, failed, reason }) => [
-    ...[replayId, toTime(startedAt), by, state, matched],
-    ...[started ?? NOT_COUNTED, done ?? NOT_COUNTED, failed ?? NOT_COUNTED, reason],
-  ])
-  return [...toTableLines(HEAD, rows), ...describeNext(next)]
-}
-
-const NOT_COUNTED = 'counting took too long'
-
-export const addReplaysShowCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'replays', 'show')
-    .description('Show the progress of a replay.')
-    .argument('<id>', 'replay id, as printed by `events replay`')
-  addOperatorAction(command, deps, {
+  const argument = ['<id>', 'replay id, as printed by `events replay`'] as const
+  const show = group.command('show').description('Show the progress of a replay.')
+  addOperatorAction(show.argument(...argument), deps, {
     call: async (client, { argument: replayId }) => ({ replayId, ...(await client.replays.get.query({ replayId })) }),
     describe: describeReplay,
   })
-}
-
-export const addReplaysCancelCommand: AddCommand = (program, deps) => {
-  const command = addToGroup(program, 'replays', 'cancel')
-    .description('Cancel a replay; events that it already made due stay due.')
-    .argument('<id>', 'replay id, as printed by `events replay`')
-  addOperatorAction(command, deps, {
-    call: async (client, { argument: replayId }) => ({
-      replayId,
-      ...(await client.replays.cancel.mutate({ replayId })),
-    }),
+  const cancel = group.command('cancel').description('Cancel a replay; events that it already made due stay due.')
+  addOperatorAction(cancel.argument(...argument), deps, {
+    call: async (client, { argument: replayId }) => {
+      return { replayId, ...(await client.replays.cancel.mutate({ replayId })) }
+    },
     describe: describeReplay,
   })
 }
+
+const NOT_COUNTED = 'counting took too long'
 
 function describeReplay(progress: ReplayProgress): string[] {
   const { state, matched, started, done, failed, by, reason, startedAt, finishedAt, notRead } = progress

@@ -1,7 +1,7 @@
 import { signDelivery } from '@oncehook/webhooks/signing/signer'
 import type { AddCommand, CliContext, ExitCode } from '../command.ts'
 import { findAddressedSystem, findGateway, toWebhookUrl } from '../options/gateway-address.ts'
-import { writeJson, writeLines } from '../output.ts'
+import { writeResult } from '../output.ts'
 import { createOrdersClient, prepareOrders } from '../send/orders.ts'
 import { deliverPayments, offerObjects, planPayment, type SendRun, toEffect, watchPayments } from '../send/payments.ts'
 import { addSendOptions, checkSendOptions, type SendOptions } from '../send/send-options.ts'
@@ -20,8 +20,7 @@ async function send(options: SendOptions, context: CliContext): Promise<ExitCode
   checkSendOptions(options)
   const run = await carryOut(options, context)
   const result = checkSend(run)
-  if (options.json) writeJson(context, toSendDocument(run, result))
-  else writeLines(context, [...describeRun(run), result.summary])
+  writeResult(context, options, toSendDocument(run, result), [...describeRun(run), result.summary])
   return result.result === 'done' ? 0 : 1
 }
 

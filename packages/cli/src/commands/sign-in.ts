@@ -6,7 +6,7 @@ import {
   findOperatorAddress,
   type OperatorOptions,
 } from '../operator/operator-client.ts'
-import { toTime, writeJson, writeLines } from '../output.ts'
+import { toTime, writeResult } from '../output.ts'
 
 export const addSignInCommand: AddCommand = (program, { context }) => {
   const command = program
@@ -22,6 +22,6 @@ async function printLink(options: OperatorOptions, context: CliContext): Promise
   const { code, expiresAt } = await ask(client.signIn.createCode.mutate({}))
   // After the #, because browsers send that part to no server.
   const url = `${address.adminUrl}/sign-in#${code}`
-  if (options.json) writeJson(context, { url, expiresAt })
-  else writeLines(context, [url, `Works once, until ${toTime(expiresAt)}. Anyone who opens it is signed in as you`])
+  const lines = [url, `Works once, until ${toTime(expiresAt)}. Anyone who opens it is signed in as you`]
+  writeResult(context, options, { url, expiresAt }, lines)
 }

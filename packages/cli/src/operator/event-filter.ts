@@ -1,45 +1,27 @@
 // The options that select events, for every command that lists, replays or backfills some.
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { OperatorClient } from './operator-client.ts'
 
-const eventStates = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed'] as const
+/** The filter as the operator API takes it. Its times are in ISO 8601. */
+export type EventFilter = Readonly<
+  NonNullable<Parameters<OperatorClient['handlers']['backfill']['mutate']>[0]['filter']>
+>
 
-type EventState = (typeof eventStates)[number]
-
-const duplicateKinds = ['any', 'repeated', 'changed'] as const
-
-type DuplicateKind = (typeof duplicateKinds)[number]
-
-export interface EventFilterOptions {
-  readonly provider?: string
-  readonly eventId?: string
-  readonly type?: string
-  readonly state?: EventState
+export interface EventFilterOptions extends Omit<EventFilter, 'reason' | 'orderId' | 'paymentId'> {
   readonly failedWith?: string
-  readonly handler?: string
   readonly order?: string
   readonly payment?: string
-  readonly duplicates?: DuplicateKind
-  readonly secretId?: string
-  readonly test?: boolean
-  /** ISO 8601. */
-  readonly from?: string
-  readonly to?: string
 }
 
-/** The options as the operator API names them. */
-export interface EventFilter extends Omit<EventFilterOptions, 'failedWith' | 'order' | 'payment'> {
-  readonly reason?: string
-  readonly orderId?: string
-  readonly paymentId?: string
-}
+const STATES = ['pending', 'processing', 'done', 'unhandled', 'dead', 'closed']
 
 export function addEventFilterOptions(command: Command): Command {
   return command
     .option('--provider <name>', 'from this provider')
     .option('--event-id <id>', "with this provider's id")
     .option('--type <type>', 'of this type, such as payment.succeeded')
-    .addOption(new Option('--state <state>', 'in this state').choices(eventStates))
+    .addOption(new Option('--state <state>', 'in this state').choices(STATES))
     .option('--failed-with <code>', 'that failed with this code, such as amount_mismatch')
     .option('--handler <name>', 'for this handler; fulfilment is the built-in one')
     .option('--order <id>', 'about this order')
@@ -48,7 +30,7 @@ export function addEventFilterOptions(command: Command): Command {
       new Option(
         '--duplicates <kind>',
         'received more than once (repeated), with another body (changed), or either (any)',
-      ).choices(duplicateKinds),
+      ).choices(['any', 'repeated', 'changed']),
     )
     .option('--secret-id <id>', 'signed with the secret that has this id')
     .option('--test', 'test events only')
@@ -61,19 +43,8 @@ export function toEventFilter(options: EventFilterOptions): EventFilter {
   const { provider, eventId, type, state, failedWith: reason, handler, order: orderId, payment: paymentId } = options
   const { duplicates, secretId, test, from, to } = options
   const filter = {
-    provider,
-    eventId,
-    type,
-    state,
-    reason,
-    handler,
-    orderId,
-    paymentId,
-    duplicates,
-    secretId,
-    test,
-    from,
-    to,
+    ...{ provider, eventId, type, state, reason, handler, orderId, paymentId },
+    ...{ duplicates, secretId, test, from, to },
   }
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 }

@@ -11,7 +11,7 @@ import {
   nothingRuns,
   protectToken,
 } from '../options/gateway-address.ts'
-import { readSecret, readUrl } from '../options/option-values.ts'
+import { readSecret, readUrl, type SecretOptions } from '../options/option-values.ts'
 import { toPrintable } from '../output.ts'
 
 export type OperatorClient = TRPCClient<OperatorRouter>
@@ -68,16 +68,12 @@ function toFailure(error: unknown): unknown {
 
 /** The reason for a refusal, from a procedure or from the listener in front of the procedures. */
 function refusalIn({ data, message, meta }: TRPCClientError<OperatorRouter>): { code: string | null; message: string } {
-  const { reason } = asObject(data)
+  const reason: unknown = Object(data).reason
   if (typeof reason === 'string') return { code: toPrintable(reason), message: toPrintable(message) }
-  const { code, error } = asObject(meta?.responseJSON)
+  const { code, error }: Readonly<Record<string, unknown>> = Object(meta?.responseJSON)
   // `not_found` comes from a server that is not the private listener of a gateway.
   const isRefusal = typeof code === 'string' && typeof error === 'string' && code !== 'not_found'
   return isRefusal ? { code: toPrintable(code), message: toPrintable(error) } : { code: null, message }
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
 const TOO_LONG: ReadonlySet<string> = new Set(['uri_too_long', 'headers_too_large'])
@@ -85,10 +81,8 @@ const NOT_ACCEPTED =
   'The gateway rejected this token: use one of its OPERATOR_TOKENS, or a valid access token from its OPERATOR_ISSUER'
 const NO_ANSWER = 'The operator API does not answer: is this the admin URL of a gateway, and is it running?'
 
-export interface OperatorOptions {
+export interface OperatorOptions extends Pick<SecretOptions, 'token' | 'tokenFile'> {
   readonly adminUrl?: string
-  readonly token?: string
-  readonly tokenFile?: string
   readonly insecureHttp?: boolean
   readonly json?: boolean
 }

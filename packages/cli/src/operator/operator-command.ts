@@ -2,9 +2,9 @@
 // those that list something take a page.
 
 import type { Command } from 'commander'
-import { type AddCommand, addToGroup, type CliContext, type CommandDeps, type Group, UsageError } from '../command.ts'
+import { type CliContext, type CommandDeps, type ExitCode, UsageError } from '../command.ts'
 import { readWhole } from '../options/option-values.ts'
-import { toPrintable, writeJson, writeLines } from '../output.ts'
+import { toPrintable, toTableLines, writeResult } from '../output.ts'
 import {
   addOperatorOptions,
   ask,
@@ -24,70 +24,100 @@ interface OperatorQuestion<Given, Answer> {
   readonly describe: (answer: Answer) => readonly string[]
   /** Lines for standard error, in addition to the answer. */
   readonly warn?: (answer: Answer) => readonly string[]
+  /** Default: 0. */
+  readonly exitCode?: (answer: Answer) => ExitCode
 }
 
-/** Adds the operator options and an action that asks one question, prints the answer and exits with 0. */
+/** Adds the operator options and an action that asks one question and prints the answer. */
 export function addOperatorAction<Answer, Options extends object = OperatorOptions>(
   command: Command,
   { context, finish }: CommandDeps,
-  { call, describe, warn = () => [] }: OperatorQuestion<Typed<Options>, Answer>,
+  { call, describe, warn = () => [], exitCode = () => 0 }: OperatorQuestion<Typed<Options>, Answer>,
 ): void {
   addOperatorOptions(command).action(async () => {
     const options = command.opts<Options & OperatorOptions>()
     const client = await connectOperator(options, context)
     const answer = await ask(call(client, { argument: command.args[0] ?? '', options }))
-    if (options.json) writeJson(context, answer)
-    else writeLines(context, describe(answer))
+    writeResult(context, options, answer, describe(answer))
     for (const line of warn(answer)) context.warn(`${line}\n`)
-    finish(0)
+    finish(exitCode(answer))
   })
 }
 
-/** A command that changes one thing. The audit log records the reason. */
-interface ReasonedCommand<Answer>
-  extends OperatorQuestion<{ readonly argument: string; readonly reason: string }, Answer> {
-  readonly description: string
-  /** The name of the only argument, such as `<id>`, and where the user finds its value. */
-  readonly argument: readonly [name: string, description: string]
+/** The option `--reason` of a command that changes something. A terminal prompts for a reason that is not given. */
+export function addReasonOption(command: Command): Command {
+  return command.option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
+}
+
+/** Adds the option `--reason`, the operator options and an action that changes something. The audit log records the reason. */
+export function addReasonedAction<Answer, Options extends object = OperatorOptions>(
+  command: Command,
+  deps: CommandDeps,
+  { call, describe }: OperatorQuestion<Reasoned<Options>, Answer>,
+): void {
+  addOperatorAction(addReasonOption(command), deps, {
+    call: async (client, typed: Typed<Options & ReasonOptions>) =>
+      call(client, { ...typed, reason: await readReason(typed.options, deps.context) }),
+    describe,
+  })
+}
+
+export interface Reasoned<Options = OperatorOptions> extends Typed<Options & ReasonOptions> {
+  readonly reason: string
+}
+
+export interface ReasonOptions {
+  readonly reason?: string
+  readonly dryRun?: boolean
 }
 
 /**
- * Defines a command of a group, with the operator options and the option `--reason`. A terminal prompts for a reason that
- * is not given.
- */
-export function reasonedCommand<Answer>(
-  [group, name]: readonly [group: Group, name: string],
-  { description, argument, call, describe }: ReasonedCommand<Answer>,
-): AddCommand {
-  return (program, deps) => {
-    const command = addToGroup(program, group, name)
-      .description(description)
-      .argument(...argument)
-      .option('--reason <text>', 'reason for the audit log (a terminal prompts for it)')
-    addOperatorAction(command, deps, {
-      call: async (client, typed: Typed<{ readonly reason?: string }>) =>
-        call(client, { argument: typed.argument, reason: await readReason(typed.options.reason, deps.context) }),
-      describe,
-    })
-  }
-}
-
-const RULE = '3 to 200 characters'
-
-/**
- * The reason for the audit log: from the option, else from a prompt on the terminal.
+ * The reason for the audit log: from the option, else from a prompt on the terminal. A dry run needs none.
  * @throws UsageError if there is none
  */
-export async function readReason(given: string | undefined, { ask }: Pick<CliContext, 'ask'>): Promise<string> {
-  if (given === undefined && ask === null) throw new UsageError(`Give a reason with --reason: ${RULE}`)
-  const reason = (given ?? (await ask?.('Reason (for the audit log): ')) ?? '').trim()
-  if (reason.length >= 3 && reason.length <= 200) return reason
-  throw new UsageError(`Give a reason with --reason: ${RULE}`)
+export async function readReason({ reason, dryRun }: ReasonOptions, { ask }: Pick<CliContext, 'ask'>): Promise<string> {
+  const given = reason ?? (dryRun ? 'dry run' : await ask?.('Reason (for the audit log): ')) ?? ''
+  const trimmed = given.trim()
+  if (trimmed.length >= 3 && trimmed.length <= 200) return trimmed
+  throw new UsageError('Give a reason with --reason: 3 to 200 characters')
 }
 
 export interface PageOptions {
-  readonly limit?: number
-  readonly after?: string
+  readonly limit?: number | undefined
+  readonly after?: string | undefined
+}
+
+/** A page of a list, as the operator API gives it. */
+interface Page {
+  readonly items: readonly unknown[]
+  readonly next: string | null
+}
+
+interface PageQuestion<Options, Answer extends Page> {
+  readonly call: (client: OperatorClient, page: PageOptions, options: Options) => Promise<Answer>
+  /** The line for an empty page. */
+  readonly none: string
+  readonly head: readonly string[]
+  readonly row: (item: Answer['items'][number]) => readonly (string | number | null)[]
+  /** Lines after the table. */
+  readonly notes?: (answer: Answer) => readonly string[]
+}
+
+/** Adds the options of a page, the operator options and an action that prints a page as a table. */
+export function addPageAction<Answer extends Page, Options extends object = OperatorOptions>(
+  command: Command,
+  deps: CommandDeps,
+  { call, none, head, row, notes = () => [] }: PageQuestion<Options, Answer>,
+): void {
+  addOperatorAction(addPageOptions(command), deps, {
+    call: (client, { options }: Typed<Options & PageOptions>) => call(client, toPage(options), options),
+    describe: (answer) => [
+      ...(answer.items.length === 0
+        ? [none]
+        : [...toTableLines(head, answer.items.map(row)), ...describeNext(answer.next)]),
+      ...notes(answer),
+    ],
+  })
 }
 
 export function addPageOptions(command: Command): Command {

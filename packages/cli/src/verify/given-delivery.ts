@@ -3,8 +3,8 @@
 import type { Delivery } from '@oncehook/webhooks/providers'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type CliContext, type CommandDeps, UsageError } from '../command.ts'
-import { addSecretOptions, collectSetting, readGivenFile } from '../options/option-values.ts'
-import { writeJson, writeLines } from '../output.ts'
+import { addSecretOptions, collectSetting, readGivenFile, type SecretOptions } from '../options/option-values.ts'
+import { writeResult } from '../output.ts'
 
 /** What a command found out about a delivery. */
 export interface DeliveryFinding {
@@ -33,13 +33,12 @@ export function addDeliveryCommand(program: Command, { context, finish }: Comman
   for (const [flags, meaning] of more) added.option(flags, meaning)
   added.action(async (file: string | undefined, options: DeliveryOptions) => {
     const { isAccepted, lines, document } = await examine(file, options, context)
-    if (options.json) writeJson(context, document)
-    else writeLines(context, lines)
+    writeResult(context, options, document, lines)
     finish(isAccepted ? 0 : 1)
   })
 }
 
-export interface DeliveryOptions {
+export interface DeliveryOptions extends SecretOptions {
   readonly header?: readonly string[]
   readonly request?: string
   readonly url?: string
@@ -49,9 +48,6 @@ export interface DeliveryOptions {
   readonly providersFile?: string
   readonly handlersFile?: string
   readonly scheme?: string
-  readonly secret?: string
-  readonly secretFile?: string
-  readonly secretEnv?: string
   readonly set?: Readonly<Record<string, string>>
   readonly json?: boolean
 }
