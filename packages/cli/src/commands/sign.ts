@@ -1,6 +1,7 @@
 // `oncehook sign`: signs a body for a gateway.
 
 import { isUtf8 } from 'node:buffer'
+import { isObject, parseJson } from '@oncehook/kernel/http/json'
 import { type HeaderLine, type SignedDelivery, signDelivery } from '@oncehook/webhooks/signing/signer'
 import { Option } from 'commander'
 import { type AddCommand, type CliContext, UsageError } from '../command.ts'
@@ -93,13 +94,8 @@ function toHeaderText([name, value]: HeaderLine): string {
 
 /** The `id` in a JSON body. A body of another format has none. */
 function findEventId(body: Buffer): string | undefined {
-  try {
-    const document: unknown = JSON.parse(body.toString())
-    if (typeof document !== 'object' || document === null || !('id' in document)) return undefined
-    return typeof document.id === 'string' ? document.id : undefined
-  } catch {
-    return undefined
-  }
+  const document = parseJson(body.toString())
+  return isObject(document) && typeof document.id === 'string' ? document.id : undefined
 }
 
 /**

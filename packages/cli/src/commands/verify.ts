@@ -33,7 +33,7 @@ async function verifyGiven(
   context: CliContext,
 ): Promise<DeliveryFinding> {
   const given = await readGiven(file, options, context)
-  const verified = { ...given, result: await verifyDelivery(given.asked, given) }
+  const verified = { ...given, result: await verifyDelivery(given) }
   return { isAccepted: verified.result.accepted, lines: describe(verified), document: toDocument(verified) }
 }
 

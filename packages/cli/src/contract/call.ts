@@ -5,6 +5,7 @@ import { readCapped } from '@oncehook/kernel/http/client'
 import { parseJson } from '@oncehook/kernel/http/json'
 import { SigningError } from '@oncehook/webhooks/signing/signer'
 import { signers } from '@oncehook/webhooks/signing/signers'
+import type { CliContext } from '../command.ts'
 import type { CalledBy, Interaction } from './published-contracts.ts'
 import type { GivenAnswer } from './verify-handler.ts'
 
@@ -75,11 +76,6 @@ interface HandlerIdentity {
   readonly secret: string
 }
 
-interface PlanDeps {
-  readonly now: () => number
-  readonly randomId: () => string
-}
-
 /** The type of the contract that no handler knows. It is sent as it is. */
 const UNKNOWN_TYPE = 'contract.unknown'
 
@@ -87,7 +83,7 @@ const UNKNOWN_TYPE = 'contract.unknown'
  * Writes the call of an interaction for a handler. Its events and their objects have new ids, so that the command can be
  * repeated, and no event is about the object of another one.
  */
-function planCall(interaction: Interaction, handler: HandlerIdentity, { now, randomId }: PlanDeps): PlannedCall {
+function planCall(interaction: Interaction, handler: HandlerIdentity, { now, randomId }: CallTarget): PlannedCall {
   const { content } = interaction.request.body
   const adapt = (task: unknown): Task => adaptTask(task as Task, handler, `contract_${randomId()}`)
   const body = Array.isArray(content.events)
@@ -182,14 +178,13 @@ function keyOf([secret = '']: readonly string[]): KeyObject {
   return secret === OTHER_SECRET ? OTHER_KEY : createPrivateKey(secret)
 }
 
-export interface CallTarget extends PlanDeps {
+export interface CallTarget extends Pick<CliContext, 'now' | 'randomId' | 'fetch'> {
   readonly by: CalledBy
   readonly url: string
   readonly handler: HandlerIdentity
   /** By `https`: it is ready for calls with several tasks. */
   readonly takesBatches: boolean
   readonly timeoutMs: number
-  readonly fetch: typeof fetch
 }
 
 /**
@@ -227,14 +222,7 @@ async function send(
     signal: AbortSignal.timeout(timeoutMs),
   })
   const { status, headers: given } = response
-  const answer = await readText(response)
+  // Empty if the body is too large, or does not come.
+  const answer = await readCapped(response, MOST_BYTES).then(String, () => '')
   return { status, headers: given, text: answer, json: parseJson(answer) }
-}
-
-/** Empty if the body is too large, or does not come. */
-async function readText(response: Response): Promise<string> {
-  return readCapped(response, MOST_BYTES).then(
-    (bytes) => bytes.toString('utf8'),
-    () => '',
-  )
 }

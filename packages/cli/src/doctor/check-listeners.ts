@@ -103,11 +103,7 @@ interface ProbeAnswer {
 const TIMEOUT_MS = 5_000
 
 /** Gets a URL. Null if there is no response within 5 s. */
-async function probe(
-  { fetch, now }: { readonly fetch: typeof globalThis.fetch; readonly now: () => number },
-  url: string,
-  token?: string,
-): Promise<ProbeAnswer | null> {
+async function probe({ fetch, now }: CliContext, url: string, token?: string): Promise<ProbeAnswer | null> {
   const before = now()
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   try {

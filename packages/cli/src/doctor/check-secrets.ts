@@ -68,18 +68,13 @@ export async function checkEncryption(client: OperatorClient): Promise<Finding> 
       'Put the keys back into ENCRYPTION_KEYS_FILE, then run oncehook encryption rotate',
     )
   }
-  const [on, off] = [services.filter(({ firstKey }) => firstKey !== null), services.filter(isOff)]
+  const on = services.filter(({ firstKey }) => firstKey !== null)
+  const off = services.filter(({ firstKey }) => firstKey === null)
   if (on.length === 0) return ok('encryption', 'Off: ENCRYPTION_KEYS_FILE is not set')
   if (off.length > 0) {
     const message = `On in ${on.map(({ name }) => name).join()} and off in ${off.map(({ name }) => name).join()}`
     return warning('encryption', message, 'Set ENCRYPTION_KEYS_FILE for both')
   }
-  return ok(
-    'encryption',
-    `On, with the key ${[...new Set(on.map(({ firstKey }) => toPrintable(firstKey ?? '')))].join(' and ')}`,
-  )
-}
-
-function isOff({ firstKey }: { readonly firstKey: string | null }): boolean {
-  return firstKey === null
+  const keys = new Set(on.map(({ firstKey }) => toPrintable(firstKey ?? '')))
+  return ok('encryption', `On, with the key ${[...keys].join(' and ')}`)
 }

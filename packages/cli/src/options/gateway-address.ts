@@ -7,13 +7,10 @@ import { isLoopback } from '@oncehook/kernel/http/client'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'
-import { addSecretOptions, readSecret, readUrl } from './option-values.ts'
+import { addSecretOptions, readSecret, readUrl, type SecretOptions } from './option-values.ts'
 
-export interface GatewayOptions {
+export interface GatewayOptions extends SecretOptions {
   readonly url?: string
-  readonly token?: string
-  readonly tokenFile?: string
-  readonly tokenEnv?: string
   readonly insecureHttp?: boolean
 }
 

@@ -3,7 +3,13 @@ import { signers } from '@oncehook/webhooks/signing/signers'
 import type { Command } from 'commander'
 import { type CliContext, CommandFailure, UsageError } from '../command.ts'
 import { type LocalSystem, nothingRuns } from '../options/gateway-address.ts'
-import { addSecretOptions, collectSetting, placeOfSecret, readSecret } from '../options/option-values.ts'
+import {
+  addSecretOptions,
+  collectSetting,
+  placeOfSecret,
+  readSecret,
+  type SecretOptions,
+} from '../options/option-values.ts'
 import {
   entryOf,
   findProviderEntries,
@@ -12,13 +18,10 @@ import {
   readSecretText,
 } from '../options/provider-entries.ts'
 
-export interface SigningOptions {
+export interface SigningOptions extends SecretOptions {
   readonly url?: string
   readonly provider?: string
   readonly scheme?: string
-  readonly secret?: string
-  readonly secretFile?: string
-  readonly secretEnv?: string
   readonly secretId?: string
   readonly set?: Readonly<Record<string, string>>
 }

@@ -7,7 +7,6 @@ import type { TextSources } from '@oncehook/kernel/settings/text-source'
 import type { Refusal } from '@oncehook/webhooks'
 import {
   createProvider,
-  type Delivery,
   PAYMENT_EVENT_TYPES,
   type Provider,
   type ProviderSettings,
@@ -159,14 +158,6 @@ export type VerificationResult =
       readonly items?: readonly number[]
     }
 
-/** A delivery, the time of verification, and `fetch` for certificates. */
-interface Checked {
-  readonly delivery: Delivery
-  /** Milliseconds. */
-  readonly now: number
-  readonly fetch: typeof globalThis.fetch
-}
-
 const MAX_BYTES = 16_000_000
 
 /**
@@ -187,9 +178,8 @@ export function prepareVerifier(known: KnownProvider): Provider {
  * @throws UsageError if the gateway would not start with these settings
  * @throws CommandFailure if a required certificate cannot be fetched
  */
-export async function verifyDelivery(known: KnownProvider, checked: Checked): Promise<VerificationResult> {
-  const { delivery, now, fetch } = checked
-  const provider = prepareVerifier(known)
+export async function verifyDelivery({ asked, delivery, now, fetch }: GivenCase): Promise<VerificationResult> {
+  const provider = prepareVerifier(asked)
   const result = await Promise.resolve(provider.verify(delivery, now, fetch)).catch((error: unknown) => {
     throw new CommandFailure('Cannot fetch the certificate: put it into the setting certificates', { cause: error })
   })
