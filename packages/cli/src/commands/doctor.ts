@@ -7,6 +7,7 @@ import { type Finding, failure, ok, warning } from '../doctor/finding.ts'
 import {
   addOperatorOptions,
   createOperatorClient,
+  type OperatorAddress,
   OperatorApiFailure,
   type OperatorOptions,
   readOperatorToken,
@@ -71,10 +72,7 @@ async function* runChecks(options: Options, context: CliContext): AsyncGenerator
   if (accepted.level === 'ok') yield* checkInside(context, { adminUrl, token: operatorToken })
 }
 
-async function* checkInside(
-  context: CliContext,
-  address: { readonly adminUrl: string; readonly token: string },
-): AsyncGenerator<Finding> {
+async function* checkInside(context: CliContext, address: OperatorAddress): AsyncGenerator<Finding> {
   const client = createOperatorClient(context.fetch, address)
   const checks: [name: string, check: () => Promise<Finding | Finding[]>][] = [
     ['dead events', () => checkEvents(client)],

@@ -87,10 +87,9 @@ function add(total: Total, answer: Total): Total {
 
 function describe({ matched, erased, orders }: Total, dryRun: boolean): string[] {
   const records = (count: number): string => (count === 1 ? '1 record' : `${count} records`)
-  const lines: string[] = []
-  if (matched > 0)
-    lines.push(dryRun ? `${records(matched)} would be erased` : `${records(erased)} erased; keys and hashes remain`)
-  else lines.push('Nothing to erase: only keys and hashes are stored')
-  if (orders.length > 0) lines.push(`Orders: ${orders.join(' ')}`)
-  return lines
+  const done = dryRun ? `${records(matched)} would be erased` : `${records(erased)} erased; keys and hashes remain`
+  return [
+    matched > 0 ? done : 'Nothing to erase: only keys and hashes are stored',
+    ...(orders.length > 0 ? [`Orders: ${orders.join(' ')}`] : []),
+  ]
 }

@@ -49,11 +49,6 @@ interface GivenExplanation extends Explanation {
   readonly found: readonly string[]
 }
 
-/**
- * Explains the delivery in the options, for `oncehook explain`.
- * @throws UsageError
- * @throws CommandFailure if a required certificate cannot be fetched
- */
 async function explainGiven(
   file: string | undefined,
   options: DeliveryOptions,
@@ -88,11 +83,10 @@ async function findEffects(given: GivenCase, wishes: HandlerWishes | null): Prom
   const reading = await readExplainedEvents(given)
   if ('invalid' in reading) return { ...NO_EFFECTS, invalid: reading.invalid }
   const { events, isConfirmed } = reading
-  const accepted = { provider: given.asked.name, rawBody: given.delivery.rawBody, events }
   return {
     ...{ invalid: null, isConfirmed },
     withheld: findWithheld(events, given),
-    tasks: wishes === null ? null : findTasks(wishes, accepted),
+    tasks: wishes === null ? null : findTasks(wishes, given, events),
     found: describeMapping(given.asked.settings, events, given.delivery.rawBody),
   }
 }

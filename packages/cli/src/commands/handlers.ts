@@ -36,9 +36,8 @@ type Handlers = Awaited<ReturnType<OperatorClient['handlers']['list']['query']>>
 function describe(handlers: Handlers): string[] {
   const rows = handlers.map((handler) => {
     const { name, by, host, pending, dead, oldestStoredAt, orderBy, blockOnDead } = handler
-    const oldest = oldestStoredAt === null ? null : toTime(oldestStoredAt)
     const order = blockOnDead ? `${orderBy}, waits for dead ones` : orderBy
-    return [name, by, host, pending ?? 'unknown', dead ?? 'unknown', oldest, stateOf(handler), order]
+    return [name, by, host, pending ?? 'unknown', dead ?? 'unknown', toTime(oldestStoredAt), stateOf(handler), order]
   })
   const pauses = handlers.flatMap(({ name, paused, pausedBySetting }) => {
     if (paused === null) return pausedBySetting ? [[name, null, 'the setting', null]] : []

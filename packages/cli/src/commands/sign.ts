@@ -58,7 +58,7 @@ async function sign(file: string | undefined, options: SignOptions, context: Cli
   if (gatewayUrl === undefined) throw new UsageError('--curl needs --url: the URL of the gateway')
   const headers = [`content-type: ${signed.contentType}`, ...signed.headers.map(toHeaderText)]
   const source = isSealed || file === undefined || file === '-' ? Buffer.from(signed.body) : file
-  const url = withQuery(toWebhookUrl(gatewayUrl, provider), signed)
+  const url = toWebhookUrl(gatewayUrl, provider) + (signed.query === '' ? '' : `?${signed.query}`)
   writeLines(context, [toCurlCommand(url, headers, source)])
 }
 
@@ -82,10 +82,6 @@ function writeSigned(context: CliContext, { headers, query, body }: SignedDelive
   if (query !== '') context.warn(`Send it with the query ?${query}\n`)
   if (isSealed) context.write(body)
   else writeLines(context, headers.map(toHeaderText))
-}
-
-function withQuery(url: string, { query }: SignedDelivery): string {
-  return query === '' ? url : `${url}?${query}`
 }
 
 function toHeaderText([name, value]: HeaderLine): string {

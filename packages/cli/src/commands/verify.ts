@@ -22,11 +22,6 @@ export const addVerifyCommand: AddCommand = (program, deps) =>
 
 type GivenVerification = GivenCase & { readonly result: VerificationResult }
 
-/**
- * Verifies the delivery of the options, for `oncehook verify`.
- * @throws UsageError
- * @throws CommandFailure
- */
 async function verifyGiven(
   file: string | undefined,
   options: DeliveryOptions,

@@ -213,7 +213,7 @@ function matchAnswer(expected: ExpectedAnswer, given: GivenAnswer): readonly str
   const { headers, body, matchingRules } = expected
   return [
     ...Object.entries(headers).flatMap(([name, [example = '']]) =>
-      matchHeader({ name, example, rules: matchingRules.header }, given.headers),
+      matchHeader(name, example, matchingRules.header, given.headers),
     ),
     ...(body === undefined ? [] : matchValue({ at: '$', rules: matchingRules.body }, body.content, given.json)),
   ]
@@ -226,13 +226,7 @@ function permits({ status, matchingRules }: ExpectedAnswer, given: number): bool
   return CLASSES[permitted] === `${Math.floor(given / 100)}xx`
 }
 
-interface NamedHeader {
-  readonly name: string
-  readonly example: string
-  readonly rules: Rules
-}
-
-function matchHeader({ name, example, rules }: NamedHeader, headers: Headers): readonly string[] {
+function matchHeader(name: string, example: string, rules: Rules, headers: Headers): readonly string[] {
   const value = headers.get(name)
   if (value === null) return [`the header ${name} is missing`]
   const pattern = patternOf(rules[name])

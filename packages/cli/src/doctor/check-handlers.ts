@@ -1,8 +1,7 @@
 import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { toPrintable, toTime } from '../output.ts'
+import { endOf, SOON_MS } from './check-secrets.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
-
-const SOON_MS = 7 * 86_400_000
 
 type Handler = Awaited<ReturnType<OperatorClient['handlers']['list']['query']>>[number]
 
@@ -84,8 +83,7 @@ function checkDead({ name, dead }: Handler): Finding | null {
 
 /** All valid secrets sign, so the last one of them counts. */
 function checkSigning({ name, by, secrets }: Handler, now: number): Finding | null {
-  const ends = secrets.map(({ notAfter }) => (notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter)))
-  const last = Math.max(...ends)
+  const last = Math.max(...secrets.map(endOf))
   if (by !== 'https' || last - now > SOON_MS) return null
   const todo = 'Add a new secret to the setting and to the handler, or extend notAfter'
   if (last <= now) return failure('handlers', `Every secret of ${name} has expired: no call can be signed`, todo)

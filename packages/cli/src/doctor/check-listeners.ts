@@ -1,6 +1,7 @@
 // The checks from outside: do both listeners of the gateway answer, is its clock right, and do they accept our tokens?
 
 import type { CliContext } from '../command.ts'
+import type { OperatorAddress } from '../operator/operator-client.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 /** Checks that the public listener answers, and that its clock is close to ours: signatures contain a time. */
@@ -72,10 +73,7 @@ export async function checkApiToken(
   return describeToken('api token', answer?.status, 'API_TOKENS')
 }
 
-export async function checkOperatorToken(
-  context: CliContext,
-  { adminUrl, token }: { readonly adminUrl: string; readonly token: string },
-): Promise<Finding> {
+export async function checkOperatorToken(context: CliContext, { adminUrl, token }: OperatorAddress): Promise<Finding> {
   const answer = await probe(context, `${adminUrl}/operator/audit.list`, token)
   return describeToken('operator token', answer?.status, 'OPERATOR_TOKENS, or a valid token from its OPERATOR_ISSUER')
 }

@@ -4,7 +4,7 @@ import { ask, type OperatorClient } from '../operator/operator-client.ts'
 import { toPrintable, toTime } from '../output.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
-const SOON_MS = 7 * 86_400_000
+export const SOON_MS = 7 * 86_400_000
 
 type Provider = Awaited<ReturnType<OperatorClient['providers']['list']['query']>>[number]
 type Secret = Provider['secrets'][number]
@@ -43,7 +43,7 @@ function checkProvider({ name, secrets }: Provider, now: number): Finding[] {
     )
 }
 
-function endOf({ notAfter }: Secret): number {
+export function endOf({ notAfter }: Pick<Secret, 'notAfter'>): number {
   return notAfter === null ? Number.POSITIVE_INFINITY : Date.parse(notAfter)
 }
 

@@ -137,14 +137,12 @@ export async function readWishes(
   }
 }
 
-interface Accepted {
-  readonly provider: string
-  readonly rawBody: Uint8Array
-  readonly events: readonly WebhookEvent[]
-}
-
-export function findTasks(wishes: HandlerWishes, { provider, rawBody, events }: Accepted): readonly ExplainedTasks[] {
-  const mismatchesOf = prepareMismatches({ provider, rawBody })
+export function findTasks(
+  wishes: HandlerWishes,
+  { asked, delivery }: GivenCase,
+  events: readonly WebhookEvent[],
+): readonly ExplainedTasks[] {
+  const mismatchesOf = prepareMismatches({ provider: asked.name, rawBody: delivery.rawBody })
   return events.map((event) => {
     const { id: eventId, type, facts } = event
     const looked = [...wishes].map(([handler, wish]) => ({

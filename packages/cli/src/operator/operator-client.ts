@@ -88,7 +88,7 @@ export interface OperatorOptions extends Pick<SecretOptions, 'token' | 'tokenFil
 }
 
 /** The URL of a gateway's private listener, and an operator token. */
-interface OperatorAddress {
+export interface OperatorAddress {
   /** Without a trailing slash. */
   readonly adminUrl: string
   readonly token: string

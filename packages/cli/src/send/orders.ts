@@ -163,24 +163,18 @@ export async function watchOrder(
   let pauseMs = firstPauseMs
   for (;;) {
     const isLast = deps.now() >= deadline
-    const seen = await tryRead(deps.orders, id, isLast)
+    const seen = await deps.orders.read(id).catch((error: unknown) => {
+      if (!isLast && isPassing(error)) return null
+      throw error
+    })
     if (seen !== null && (until(seen) || isLast)) return seen
     await deps.sleep(Math.max(0, Math.min(pauseMs, deadline - deps.now())))
     pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)
   }
 }
 
-async function tryRead(orders: OrdersClient, id: string, isLast: boolean): Promise<Order | null> {
-  try {
-    return await orders.read(id)
-  } catch (error) {
-    if (!isLast && error instanceof OrdersApiFailure && isPassing(error.status)) return null
-    throw error
-  }
-}
-
-function isPassing(status: number | null): boolean {
-  return status === null || status === 429 || status >= 500
+function isPassing(error: unknown): boolean {
+  return error instanceof OrdersApiFailure && (error.status === null || error.status === 429 || error.status >= 500)
 }
 
 /** The results of `run` for each item, in the order of the list, with at most `limit` concurrent calls. */

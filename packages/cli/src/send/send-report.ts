@@ -5,13 +5,11 @@ import { toPrintable } from '../output.ts'
 import type { Order } from './orders.ts'
 import type { PaymentOutcome, SendRun } from './payments.ts'
 
-/** The result of a `send`: `done` only if its effect was seen. */
 interface SendResult {
   readonly result: 'done' | 'refused' | 'failed'
   readonly summary: string
 }
 
-/** Summarizes a `send` in one sentence. */
 export function checkSend(run: SendRun): SendResult {
   const lost = run.deliveries.filter(({ status }) => status === null)
   if (lost.length > 0) {

@@ -84,11 +84,7 @@ function chooseProvider({ scheme }: SigningOptions, found: ProviderEntries | str
   const entries = typeof found === 'string' ? {} : found.entries
   const names = Object.keys(entries)
   if (scheme === undefined) return names.includes('acme') ? 'acme' : (names[0] ?? 'acme')
-  return names.find((name) => isOfScheme(entries[name], scheme)) ?? scheme
-}
-
-function isOfScheme(entry: unknown, scheme: string): boolean {
-  return typeof entry === 'object' && entry !== null && 'scheme' in entry && entry.scheme === scheme
+  return names.find((name) => Object(entries[name]).scheme === scheme) ?? scheme
 }
 
 function checkSettings(

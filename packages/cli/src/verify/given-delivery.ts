@@ -135,21 +135,14 @@ interface RawHttpRequest {
  * @throws UsageError if it is not a request, or if its body does not match its headers
  */
 function readRawHttpRequest(bytes: Buffer): RawHttpRequest {
-  const { end, next } = findEmptyLine(bytes)
-  const lines = bytes.subarray(0, end).toString('latin1').split(/\r?\n/)
+  const text = bytes.toString('latin1')
+  const empty = /\r\n\r\n|\n\n/.exec(text)
+  if (empty === null) throw new UsageError('The file given by --request has no empty line between headers and body')
+  const lines = text.slice(0, empty.index).split(/\r?\n/)
   const [, target] = /^[A-Z]+ (\S+)(?: HTTP\/\d(?:\.\d)?)?$/.exec(lines[0] ?? '') ?? []
-  const rawHeaders = lines.slice(target === undefined ? 0 : 1).flatMap(readHeaderLine)
-  return { target: target ?? null, rawHeaders, body: cutBody(bytes.subarray(next), rawHeaders) }
-}
-
-function findEmptyLine(bytes: Buffer): { end: number; next: number } {
-  const found = ['\r\n\r\n', '\n\n']
-    .map((line) => ({ end: bytes.indexOf(line), next: bytes.indexOf(line) + line.length }))
-    .filter(({ end }) => end !== -1)
-    .sort((one, other) => one.end - other.end)[0]
-  if (found === undefined)
-    throw new UsageError('The file given by --request has no empty line between headers and body')
-  return found
+  const headers = lines.slice(target === undefined ? 0 : 1).map(readHeaderLine)
+  const body = cutBody(bytes.subarray(empty.index + empty[0].length), headers)
+  return { target: target ?? null, rawHeaders: headers.flat(), body }
 }
 
 /** @throws UsageError if it is invalid */
@@ -160,11 +153,8 @@ function readHeaderLine(line: string): [name: string, value: string] {
 }
 
 /** Editors add a final newline, so Content-Length decides where the body ends. */
-function cutBody(rest: Buffer, rawHeaders: readonly string[]): Buffer {
-  const lineOf = (name: string): string | undefined => {
-    const index = rawHeaders.findIndex((each, at) => at % 2 === 0 && each.toLowerCase() === name)
-    return index === -1 ? undefined : rawHeaders[index + 1]
-  }
+function cutBody(rest: Buffer, headers: readonly [name: string, value: string][]): Buffer {
+  const lineOf = (name: string): string | undefined => headers.find(([each]) => each.toLowerCase() === name)?.[1]
   if (lineOf('transfer-encoding') !== undefined) {
     throw new UsageError('The body in --request is chunked: give the decoded body as a file, and the headers with -H')
   }

@@ -3,6 +3,7 @@
 
 import { findSignedTime, type SignedTime } from '@oncehook/gateway/webhooks/providers/observe'
 import { fillInTexts } from '@oncehook/gateway/webhooks/providers/providers'
+import { isObject } from '@oncehook/kernel/http/json'
 import type { TextSources } from '@oncehook/kernel/settings/text-source'
 import type { Refusal } from '@oncehook/webhooks'
 import {
@@ -35,11 +36,10 @@ interface KnownProviders {
   readonly place: string
 }
 
-type Context = Pick<CliContext, 'readEnv' | 'dataFolder'>
 type Entries = Readonly<Record<string, unknown>>
 
 /** @throws UsageError if there is no such provider, or if its settings or secrets cannot be read */
-async function findKnownProviders(options: DeliveryOptions, context: Context): Promise<KnownProviders> {
+async function findKnownProviders(options: DeliveryOptions, context: CliContext): Promise<KnownProviders> {
   const { readEnv, dataFolder } = context
   const secret = await readSecret('secret', options, readEnv)
   if (options.provider === undefined && options.scheme !== undefined) {
@@ -108,7 +108,7 @@ function toSettings(set: DeliveryOptions['set'] = {}): Entries {
 }
 
 function toObject(value: unknown): Entries {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  if (isObject(value)) return value
   throw new UsageError('The settings of a provider must be an object')
 }
 

@@ -73,12 +73,10 @@ function endedVariation({ id, notAfter, read }: TriedSecret): Variation[] {
   return [{ ...endedSecret(id), apply: (attempt) => ({ ...attempt, secrets }) }]
 }
 
-type OtherSecret = PossibleCause
-
 const asShown = 'Copy exactly the text that the provider shows'
 
 /** The secret as it may have been before it was copied. */
-function otherTexts(text: string): (OtherSecret & { readonly text: string })[] {
+function otherTexts(text: string): (PossibleCause & { readonly text: string })[] {
   const blank = { cause: 'secret_blank', fix: asShown } as const
   const encoding = { cause: 'secret_encoding', fix: asShown } as const
   const bare = text.trim().replace(/^(["'`])(.*)\1$/s, '$2')
@@ -101,7 +99,7 @@ function recode(text: string, from: 'base64' | 'hex', to: 'base64' | 'hex'): str
 }
 
 /** The same text, decoded differently. */
-function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (OtherSecret & { readonly key: KeyObject })[] {
+function otherKeys({ text, read }: TriedSecret, scheme: Scheme): (PossibleCause & { readonly key: KeyObject })[] {
   // A key pair, or a text that is not a key, cannot be replaced with bytes.
   if (scheme.fetchesKeys !== undefined || (!Buffer.isBuffer(read) && 'key' in read && read.key.type !== 'secret'))
     return []
