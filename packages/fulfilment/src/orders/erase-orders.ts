@@ -1,9 +1,8 @@
-import { recordAltered } from '@oncehook/kernel/http/error-codes'
+import { eraseUnsettled, recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Document } from 'mongodb'
-import { eraseUnsettled } from '../errors.ts'
 import {
   customerOf,
   IDEMPOTENCY_KEYS,
