@@ -40,15 +40,8 @@ export const BODY_INDEXES: NeededIndexes = {
   indexes: [{ name: 'check', key: { checkAt: 1 } }],
 }
 
-export interface BodiesDeps extends Retention {
-  readonly db: Db
+export interface BodiesDeps extends Retention, BodySource {
   readonly errors: DatabaseErrors
-  readonly encryption: Encryption
-}
-
-export interface Bodies {
-  /** Stores a body, or keeps it for longer. Does not start after `endsAt`, an instant of `performance.now()`. */
-  keep(body: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<KeptBody>
 }
 
 /**
@@ -70,11 +63,12 @@ export const CHECK_AGAIN_MS = 86_400_000
 const MARGIN_MS = 3_600_000
 
 /** Creates the store of bodies. It has one command in flight, so that large bodies leave the other connections free. */
-export function createBodies(deps: BodiesDeps): Bodies {
+export function createBodies(deps: BodiesDeps) {
   const writeGroup = (bodies: Kept[]) => write(deps, bodies)
   const group = new GroupCommit<Kept>(writeGroup, monotonicMs)
   return {
-    async keep({ id, rawBody }, endsAt) {
+    /** Stores a body, or keeps it for longer. Does not start after `endsAt`, an instant of `performance.now()`. */
+    async keep({ id, rawBody }: { readonly id: string; readonly rawBody: Buffer }, endsAt: number): Promise<KeptBody> {
       const body = { id, ...sealBody(id, rawBody, deps.encryption) }
       const attempt = () => group.writeBatch([() => body], { bytes: rawBody.length, endsAt })
       const [verdict] = await attempt()

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto'
-import type { DatabaseErrors } from '@oncehook/kernel/mongo/database-errors'
 import type { NeededIndexes } from '@oncehook/kernel/mongo/ensure-indexes'
 import { durableRead, MAJORITY } from '@oncehook/kernel/mongo/majority'
 import { writeResultsOf } from '@oncehook/kernel/mongo/write-outcome'
 import { monotonicMs } from '@oncehook/kernel/time/clock'
 import { GroupCommit } from '@oncehook/queue/insert/group-commit'
-import type { Db } from 'mongodb'
+import type { InboxDeps } from './inbox.ts'
 
 interface TransmissionDocument {
   /** Provider, id and checksum. The unique `_id` binds them to one body, whichever gateway they reach. */
@@ -35,11 +34,6 @@ export const TRANSMISSION_INDEXES: NeededIndexes = {
   indexes: [{ name: 'expiry', key: { expireAt: 1 }, expireAfterSeconds: 0 }],
 }
 
-interface TransmissionsDeps {
-  readonly db: Db
-  readonly errors: DatabaseErrors
-}
-
 // The clocks of gateway and database may differ.
 const MARGIN_MS = 86_400_000
 const MAX_KNOWN = 10_000
@@ -49,7 +43,7 @@ const DURABLE_READ = durableRead(3_000)
 export type Transmissions = ReturnType<typeof createTransmissions>
 
 /** If the checksum differs, the sender has signed the transmission again: it gets a separate binding. */
-export function createTransmissions({ db, errors }: TransmissionsDeps) {
+export function createTransmissions({ db, errors }: Pick<InboxDeps, 'db' | 'errors'>) {
   // Only entries that a majority holds. A flood with one transmission does not reach the database.
   const known = new Map<string, string>()
   const writeGroup = async (documents: TransmissionDocument[]) => {

@@ -148,16 +148,21 @@ export async function recordFirst<Done>(
 
 /**
  * Records a change in the audit log, then makes it: after a crash in between, nothing was changed without an entry. A refused
- * one adds an entry too: `isPossible` is what was read before, and `change` resolves to whether it changed anything.
+ * one adds an entry too: `isPossible` is what was read before, and `change` resolves to what it changed, or to false.
  * @throws the refusal
  */
-export async function recordChange(
+export async function recordChange<Changed>(
   { audit, operator: by }: Pick<OperatorContext, 'audit' | 'operator'>,
   entry: Pick<AuditEntry, 'action' | 'reason' | 'details'>,
-  { isPossible, change, refusal }: { isPossible: boolean; change: () => Promise<boolean>; refusal: () => AppError },
-): Promise<void> {
+  {
+    isPossible,
+    change,
+    refusal,
+  }: { isPossible: boolean; change: () => Promise<Changed | false>; refusal: () => AppError },
+): Promise<Changed> {
   if (isPossible) await audit.record({ ...entry, by })
-  if (isPossible && (await change())) return
+  const changed = isPossible && (await change())
+  if (changed !== false) return changed
   const error = refusal()
   await audit.record({ ...entry, by, details: { ...entry.details, refused: error.code } })
   throw error

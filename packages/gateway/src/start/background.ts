@@ -14,7 +14,7 @@ import { readRetention } from '../inbox/retention/retention.ts'
 import { stripOldBodies } from '../inbox/retention/strip-old-bodies.ts'
 import { readInboxDepth } from '../inbox/statistics/inbox-depth.ts'
 import { MINUTE_INDEXES } from '../inbox/statistics/minutes.ts'
-import { PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
+import { findEnding, PROVIDER_STATS, type ProviderCounter } from '../inbox/statistics/provider-stats.ts'
 import { TRANSMISSION_INDEXES } from '../inbox/transmissions.ts'
 import { addInboxGauges } from '../metrics.ts'
 import { AUDIT_INDEXES } from '../operator/audit/audit.ts'
@@ -42,18 +42,16 @@ export interface Background {
   readonly housekeeping: Housekeeping
 }
 
-/** Where deliveries come from, the inbox for test events, and the handlers. */
-interface Deliveries extends Pick<Dispatching, 'handlers'> {
-  readonly testInboxes: TestInboxes
-  readonly listener: PublicListener
-}
-
 /**
  * Starts everything that no request to the public listener needs: the operator API and the housekeeping. Resolves to null if
  * the gateway is stopping.
  */
-export async function startBackground(context: GatewayContext, deliveries: Deliveries): Promise<Background | null> {
-  const { listener, testInboxes, handlers } = deliveries
+export async function startBackground(
+  context: GatewayContext,
+  listener: PublicListener,
+  testInboxes: TestInboxes,
+  handlers: Dispatching['handlers'],
+): Promise<Background | null> {
   const { mongo, registry, lifecycle, fulfilment, pauses, handlerPauses } = context
   collectDefaultMetrics({ register: registry })
   const opening = mongo.background.open((db) => ensureIndexes(db, INDEXES))
@@ -143,38 +141,23 @@ function startHousekeeping(context: GatewayContext, keyRegister: KeyRegister): H
   ]
 }
 
-/** A secret that still matches deliveries and expires soon. */
-interface ExpiringSecret {
-  readonly provider: string
-  readonly secretId: string
-  readonly notAfter: string
-  readonly lastMatchedAt: string
-}
-
 const SOON_MS = 7 * 86_400_000
 const STILL_USED_MS = 86_400_000
 
 /** Finds secrets that expire within seven days of `now` (milliseconds) and have matched within the day before it. */
-export async function findExpiringSecrets(db: Db, providers: Providers, now: number): Promise<ExpiringSecret[]> {
+export async function findExpiringSecrets(db: Db, providers: Providers, now: number) {
   const used = await db
     .collection<ProviderCounter>(PROVIDER_STATS)
     .find({ '_id.kind': 'secret' })
     .limit(10_000)
     .toArray()
-  const lastMatch = new Map(used.map(({ _id, lastAt }) => [`${_id.provider}\n${_id.name}`, lastAt]))
-  return [...providers.values()].flatMap(({ name, secrets }) =>
-    secrets.flatMap(({ id, notAfter }) => {
-      const lastAt = lastMatch.get(`${name}\n${id}`)
-      const ends = notAfter !== null && notAfter > now && notAfter - now <= SOON_MS
-      if (!ends || lastAt === undefined || now - lastAt.getTime() > STILL_USED_MS) return []
-      return [
-        {
-          provider: name,
-          secretId: id,
-          notAfter: new Date(notAfter).toISOString(),
-          lastMatchedAt: lastAt.toISOString(),
-        },
-      ]
-    }),
+  const byProvider = Map.groupBy(used, ({ _id }) => _id.provider)
+  return [...providers.values()].flatMap(({ name: provider, secrets }) =>
+    findEnding(secrets, byProvider.get(provider) ?? [], { now, withinMs: SOON_MS }).flatMap(
+      ({ id: secretId, notAfter, lastMatchedAt }) =>
+        lastMatchedAt === null || now - Date.parse(lastMatchedAt) > STILL_USED_MS
+          ? []
+          : [{ provider, secretId, notAfter, lastMatchedAt }],
+    ),
   )
 }

@@ -44,7 +44,7 @@ export async function startGateway(deps: GatewayDeps, lifecycle: Lifecycle) {
   if (lifecycle.isStopping) return started
   dispatching.start()
   logSecretWarnings(deps.settings.findSecretWarnings(), logger)
-  background = await startBackground(context, { listener, testInboxes, handlers })
+  background = await startBackground(context, listener, testInboxes, handlers)
   if (!lifecycle.isStopping) logger.info({ ...started, providers: [...providers.current().keys()] }, 'service.started')
   return started
 }

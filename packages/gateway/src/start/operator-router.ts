@@ -1,97 +1,67 @@
-import { listAuditProcedure, verifyAuditProcedure } from '../operator/audit/audit-procedures.ts'
-import {
-  closeEventProcedure,
-  countEventsProcedure,
-  feedEventsProcedure,
-  getEventProcedure,
-  listEventsProcedure,
-  releaseEventProcedure,
-  reverifyEventProcedure,
-} from '../operator/events/event-procedures.ts'
-import {
-  backfillProcedure,
-  discardTasksProcedure,
-  listHandlersProcedure,
-  pauseHandlerProcedure,
-  resumeHandlerProcedure,
-} from '../operator/handlers/handler-procedures.ts'
+import * as audit from '../operator/audit/audit-procedures.ts'
+import * as events from '../operator/events/event-procedures.ts'
+import * as handlers from '../operator/handlers/handler-procedures.ts'
 import { minutesProcedure } from '../operator/health/minutes-procedure.ts'
 import { providerHealthProcedure } from '../operator/health/provider-health.ts'
 import { router } from '../operator/operator-trpc.ts'
-import { correctOrderProcedure, getOrderProcedure } from '../operator/order-procedures.ts'
+import * as orders from '../operator/order-procedures.ts'
 import { overviewProcedure } from '../operator/overview-procedures.ts'
-import {
-  listProvidersProcedure,
-  pauseProviderProcedure,
-  refusedSettingsProcedure,
-  resumeProviderProcedure,
-} from '../operator/providers/provider-procedures.ts'
-import {
-  listReceiptsProcedure,
-  releaseAllReceiptsProcedure,
-  releaseReceiptProcedure,
-} from '../operator/receipt-procedures.ts'
-import { countRefusalsProcedure, listRefusalsProcedure } from '../operator/refusal-procedures.ts'
-import {
-  cancelReplayProcedure,
-  getReplayProcedure,
-  listReplaysProcedure,
-  replayEventsProcedure,
-} from '../operator/replays/replay-procedures.ts'
-import {
-  createCodeProcedure,
-  endSessionsProcedure,
-  listSessionsProcedure,
-  meProcedure,
-  signOutProcedure,
-} from '../operator/sign-in/sign-ins.ts'
-import { sendTestProcedure, testTargetProcedure } from '../operator/test-events/send-test-procedure.ts'
+import * as providers from '../operator/providers/provider-procedures.ts'
+import * as receipts from '../operator/receipt-procedures.ts'
+import * as refusals from '../operator/refusal-procedures.ts'
+import * as replays from '../operator/replays/replay-procedures.ts'
+import * as signIns from '../operator/sign-in/sign-ins.ts'
+import * as testEvents from '../operator/test-events/send-test-procedure.ts'
 import { eraseProcedure } from '../privacy/erasure.ts'
-import { encryptionStatusProcedure, rotateEncryptionProcedure } from '../privacy/rotation.ts'
+import * as rotation from '../privacy/rotation.ts'
 
 export const operatorRouter = router({
-  me: meProcedure,
-  signIn: router({ createCode: createCodeProcedure, end: signOutProcedure }),
-  sessions: router({ list: listSessionsProcedure, end: endSessionsProcedure }),
+  me: signIns.meProcedure,
+  signIn: router({ createCode: signIns.createCodeProcedure, end: signIns.signOutProcedure }),
+  sessions: router({ list: signIns.listSessionsProcedure, end: signIns.endSessionsProcedure }),
   overview: overviewProcedure,
   minutes: minutesProcedure,
   events: router({
-    list: listEventsProcedure,
-    feed: feedEventsProcedure,
-    counts: countEventsProcedure,
-    get: getEventProcedure,
-    replay: replayEventsProcedure,
-    reverify: reverifyEventProcedure,
-    sendTest: sendTestProcedure,
-    testTarget: testTargetProcedure,
-    close: closeEventProcedure,
-    release: releaseEventProcedure,
+    list: events.listEventsProcedure,
+    feed: events.feedEventsProcedure,
+    counts: events.countEventsProcedure,
+    get: events.getEventProcedure,
+    replay: replays.replayEventsProcedure,
+    reverify: events.reverifyEventProcedure,
+    sendTest: testEvents.sendTestProcedure,
+    testTarget: testEvents.testTargetProcedure,
+    close: events.closeEventProcedure,
+    release: events.releaseEventProcedure,
   }),
-  replays: router({ list: listReplaysProcedure, get: getReplayProcedure, cancel: cancelReplayProcedure }),
+  replays: router({
+    list: replays.listReplaysProcedure,
+    get: replays.getReplayProcedure,
+    cancel: replays.cancelReplayProcedure,
+  }),
   erase: eraseProcedure,
-  encryption: router({ status: encryptionStatusProcedure, rotate: rotateEncryptionProcedure }),
+  encryption: router({ status: rotation.encryptionStatusProcedure, rotate: rotation.rotateEncryptionProcedure }),
   providers: router({
-    list: listProvidersProcedure,
-    refusedSettings: refusedSettingsProcedure,
+    list: providers.listProvidersProcedure,
+    refusedSettings: providers.refusedSettingsProcedure,
     health: providerHealthProcedure,
-    pause: pauseProviderProcedure,
-    resume: resumeProviderProcedure,
+    pause: providers.pauseProviderProcedure,
+    resume: providers.resumeProviderProcedure,
   }),
   handlers: router({
-    list: listHandlersProcedure,
-    pause: pauseHandlerProcedure,
-    resume: resumeHandlerProcedure,
-    backfill: backfillProcedure,
-    discard: discardTasksProcedure,
+    list: handlers.listHandlersProcedure,
+    pause: handlers.pauseHandlerProcedure,
+    resume: handlers.resumeHandlerProcedure,
+    backfill: handlers.backfillProcedure,
+    discard: handlers.discardTasksProcedure,
   }),
-  refusals: router({ list: listRefusalsProcedure, counts: countRefusalsProcedure }),
+  refusals: router({ list: refusals.listRefusalsProcedure, counts: refusals.countRefusalsProcedure }),
   receipts: router({
-    list: listReceiptsProcedure,
-    release: releaseReceiptProcedure,
-    releaseAll: releaseAllReceiptsProcedure,
+    list: receipts.listReceiptsProcedure,
+    release: receipts.releaseReceiptProcedure,
+    releaseAll: receipts.releaseAllReceiptsProcedure,
   }),
-  orders: router({ get: getOrderProcedure, correct: correctOrderProcedure }),
-  audit: router({ list: listAuditProcedure, verify: verifyAuditProcedure }),
+  orders: router({ get: orders.getOrderProcedure, correct: orders.correctOrderProcedure }),
+  audit: router({ list: audit.listAuditProcedure, verify: audit.verifyAuditProcedure }),
 })
 
 export type OperatorRouter = typeof operatorRouter

@@ -89,21 +89,18 @@ export function createAdminApp(deps: AdminDeps): RequestListener {
     response.setHeader('X-Request-Id', requestId)
     response.setHeader('Cache-Control', 'no-store')
     for (const [name, value] of Object.entries(CONSOLE_HEADERS)) response.setHeader(name, value)
-    answer(deps, { request, response, requestId }).catch((error: unknown) => {
+    answer(deps, requestId, request, response).catch((error: unknown) => {
       const failure = logFailure(deps.logger, error, { requestId, method: request.method })
       void sendError(response, failure, { requestId })
     })
   }
 }
 
-interface AdminCall {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly requestId: string
-}
-
-async function answer(deps: AdminDeps, call: AdminCall): Promise<void> {
-  const { request, response, requestId } = call
+async function answer(
+  deps: AdminDeps,
+  requestId: string,
+  ...[request, response]: Parameters<AdminDeps['probes']>
+): Promise<void> {
   if (await deps.probes(request, response)) return
   const path = request.url?.split('?', 1)[0] ?? ''
   const operators = deps.operators()

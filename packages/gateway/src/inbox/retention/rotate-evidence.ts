@@ -84,12 +84,10 @@ async function rotate<Id extends ObjectId | string>(
   })
 }
 
-interface RowRotation {
-  readonly source: BodySource
-  readonly encrypt: ValueRotation
-}
-
-function rotateRow<Id>({ _id, sealed, isClear }: Row<Id>, { source, encrypt }: RowRotation): ReturnType<ValueRotation> {
+function rotateRow<Id>(
+  { _id, sealed, isClear }: Row<Id>,
+  { source, encrypt }: { readonly source: BodySource; readonly encrypt: ValueRotation },
+): ReturnType<ValueRotation> {
   if (Object.keys(sealed).length === 0) return isClear ? encrypt() : []
   const rewrapped = rewrapField('sealed', sealed, source.encryption)
   return rewrapped === null ? [] : [{ q: { _id, ...rewrapped.demands }, u: { $set: rewrapped.sets } }]

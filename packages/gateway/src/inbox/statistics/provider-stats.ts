@@ -1,6 +1,7 @@
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { bulkUpdate } from '@oncehook/kernel/mongo/bulk-update'
 import { msSince } from '@oncehook/queue/expressions'
+import type { Provider } from '@oncehook/webhooks/providers'
 import type { Db } from 'mongodb'
 import { createPeriodicFlush } from './periodic-flush.ts'
 
@@ -58,3 +59,19 @@ const GAP = msSince('lastAt')
 const FADED = { $multiply: [{ $ifNull: ['$longestGapMs', 0] }, { $pow: [0.5, { $divide: [GAP, HALF_LIFE_MS] }] }] }
 const LONGEST_GAP = { $max: [GAP, FADED] }
 const GAPS_SINCE = { $ifNull: ['$gapsSince', '$$NOW'] }
+
+/** The secrets of a provider that expire within a time after `now`, and when they last matched. Both are in milliseconds. */
+export function findEnding(
+  secrets: Provider['secrets'],
+  stats: readonly ProviderCounter[],
+  { now, withinMs }: { readonly now: number; readonly withinMs: number },
+) {
+  const lastMatch = new Map(
+    stats.filter(({ _id }) => _id.kind === 'secret').map(({ _id, lastAt }) => [_id.name, lastAt.toISOString()]),
+  )
+  return secrets.flatMap(({ id, notAfter }) =>
+    notAfter !== null && notAfter > now && notAfter - now <= withinMs
+      ? [{ id, notAfter: new Date(notAfter).toISOString(), lastMatchedAt: lastMatch.get(id) ?? null }]
+      : [],
+  )
+}

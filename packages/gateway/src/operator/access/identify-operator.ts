@@ -28,11 +28,7 @@ export interface Operator extends Caller {
   /** The token of the settings or of the issuer that was sent, or that the session was opened with. */
   readonly credential: Secret
   /** The session whose cookie was sent. Null if it was a token of the settings or of the issuer. */
-  readonly session: OperatorSession | null
-}
-
-interface OperatorSession extends Pick<Session, 'id' | 'digest'> {
-  readonly removedCookie: string
+  readonly session: (Pick<Session, 'id' | 'digest'> & { readonly removedCookie: string }) | null
 }
 
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/

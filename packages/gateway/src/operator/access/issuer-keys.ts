@@ -17,20 +17,22 @@ export const RETRY_MS = 10_000
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() })
 const keysSchema = z.object({ keys: z.array(z.looseObject({})) })
 
+export interface IssuerAccess {
+  readonly issuer: string
+  readonly fetch: typeof globalThis.fetch
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Milliseconds until the answers about its keys must have arrived. Default: 5000. */
+  readonly timeoutMs?: number
+}
+
 /**
  * Creates the finder of an issuer's keys (OpenID Connect Discovery 1.0, RFC 7517). Keys are kept for 10 minutes. The
  * issuer is asked for its document and its keys within 5 s, without redirects, 256 KiB each. An unknown key is
  * requested at most once in 30 s, and after a failure the issuer is asked at most once in 10 s, so that clients cannot
  * flood it with requests. Both functions throw `unavailable` if the issuer cannot be asked now.
  */
-export function createIssuerKeys(deps: {
-  issuer: string
-  fetch: typeof globalThis.fetch
-  clock: Clock
-  logger: Logger
-  /** Milliseconds until both answers must have arrived. Default: 5000. */
-  timeoutMs?: number
-}) {
+export function createIssuerKeys(deps: IssuerAccess) {
   const { issuer, clock, logger, timeoutMs = TIMEOUT_MS } = deps
   const discoveryUrl = discoveryUrlOf(issuer)
   let failedAt = Number.NEGATIVE_INFINITY
@@ -74,11 +76,10 @@ function unreachable(cause?: unknown) {
 
 const SAYS = 'The issuer of the token is unavailable: try again later, or use a token of OPERATOR_TOKENS'
 
-interface Reading extends IssuerReading {
-  readonly issuer: string
-}
-
-async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<typeof keysSchema>> {
+async function readKeys(
+  discoveryUrl: URL,
+  reading: IssuerReading & Pick<IssuerAccess, 'issuer'>,
+): Promise<z.output<typeof keysSchema>> {
   const found = discoverySchema.safeParse(await readIssuerJson(discoveryUrl, reading))
   if (!found.success) throw new Error('The discovery document does not name issuer and jwks_uri')
   if (found.data.issuer !== reading.issuer) throw new Error('The discovery document names another issuer')
@@ -88,10 +89,7 @@ async function readKeys(discoveryUrl: URL, reading: Reading): Promise<z.output<t
   return keys.data
 }
 
-interface IssuerReading {
-  readonly fetch: typeof globalThis.fetch
-  readonly signal: AbortSignal
-}
+type IssuerReading = Pick<IssuerAccess, 'fetch'> & { readonly signal: AbortSignal }
 
 export const MAX_ISSUER_BYTES = 262_144
 

@@ -225,15 +225,11 @@ async function readTime(db: Db): Promise<Date> {
   return localTime as Date
 }
 
-interface Inserted {
-  /** How many entries are stored, counted from the beginning. */
-  readonly stored: number
-  /** Whether an earlier call has already stored the next one. */
-  readonly isKnown: boolean
-}
-
-/** Inserts in order and stops at the first entry that is refused, so that no number is skipped. */
-async function insert(db: Db, documents: readonly ChainedEntry[]): Promise<Inserted> {
+/**
+ * Inserts in order and stops at the first entry that is refused, so that no number is skipped. `stored`: how many entries are,
+ * counted from the beginning. `isKnown`: whether an earlier call has already stored the next one.
+ */
+async function insert(db: Db, documents: readonly ChainedEntry[]) {
   const reply: Document = await db.command({ insert: AUDIT, documents, ordered: true, writeConcern: MAJORITY })
   const [error] = (reply.writeErrors ?? []) as { index: number; code: number; keyPattern?: Document }[]
   if (error === undefined) return { stored: documents.length, isKnown: false }

@@ -11,7 +11,7 @@ import { type FailingTasks, readFailingTasks } from '../../inbox/statistics/fail
 import { type HandlerDepth, readHandlerDepths } from '../../inbox/statistics/handler-depth.ts'
 import { eventFilterSchema, toMongoFilter } from '../events/event-filter.ts'
 import { inputText, reasonSchema } from '../input-text.ts'
-import { changingProcedure, type OperatorContext, procedure } from '../operator-trpc.ts'
+import { changingProcedure, type OperatorContext, procedure, recordChange } from '../operator-trpc.ts'
 import { changePause } from '../providers/provider-procedures.ts'
 import type { ReplayRequest } from '../replays/replays.ts'
 
@@ -113,15 +113,12 @@ function isKnown({ handlers }: OperatorContext, name: string): boolean {
  */
 export const discardTasksProcedure = changingProcedure.input(handlerChangeSchema).mutation(async ({ ctx, input }) => {
   const { handler, reason } = input
-  const entry = { by: ctx.operator, action: 'handlers.discard', reason } as const
-  if (isConfigured(ctx, handler)) {
-    const error = handlerConfigured()
-    await ctx.audit.record({ ...entry, details: { handler, refused: error.code } })
-    throw error
-  }
-  // The entry of the audit log comes first. After a crash in between, nothing is discarded without an entry.
-  await ctx.audit.record({ ...entry, details: { handler } })
-  const result = await discardTasks(ctx.db, handler, endFields(ctx.retention), ctx.monotonicMs)
+  const entry = { action: 'handlers.discard', reason, details: { handler } } as const
+  const result = await recordChange(ctx, entry, {
+    isPossible: !isConfigured(ctx, handler),
+    change: () => discardTasks(ctx.db, handler, endFields(ctx.retention), ctx.monotonicMs),
+    refusal: handlerConfigured,
+  })
   ctx.logger.info({ requestId: ctx.requestId, by: ctx.operator, handler, ...result }, 'handler.tasks-discarded')
   return { handler, ...result }
 })

@@ -2,27 +2,6 @@ import { setImmediate as afterOthers } from 'node:timers/promises'
 import { type MinuteDocument, OTHERS, WAITING_AGES } from '../../inbox/statistics/minutes.ts'
 import { ANSWERED_WITHIN } from '../../metrics.ts'
 
-/** Some minutes, folded into steps of the same length. Members with a number for each step have null where nothing was recorded. */
-interface FoldedMinutes {
-  /** The events that were received. */
-  readonly received: readonly (number | null)[]
-  /** The deliveries that were refused. */
-  readonly refused: readonly (number | null)[]
-  /** Of all steps together, the most frequent first. */
-  readonly refusedBecause: readonly Counted[]
-  /** The borders in seconds of `p50` and `p99`. */
-  readonly within: readonly number[]
-  /** The place in `within` of the time in which half of the deliveries were answered; its length: later. Null without any. */
-  readonly p50: readonly (number | null)[]
-  readonly p99: readonly (number | null)[]
-  /** The ages in seconds that separate the groups of `waiting`. */
-  readonly ages: readonly number[]
-  /** The pending tasks of each step by age, the youngest first: when most of them waited. */
-  readonly waiting: readonly (readonly number[] | null)[]
-  /** Attempts that failed in each step, by reason: the most frequent of all steps first, and `others` last. */
-  readonly failed: readonly { readonly reason: string; readonly counts: readonly number[] }[]
-}
-
 interface Counted {
   readonly reason: string
   readonly count: number
@@ -36,13 +15,10 @@ type ByName = Readonly<Record<string, number>>
 const MOST_REASONS = 5
 
 /**
- * Folds minutes into `steps` steps of `stepMs` milliseconds, of which the first begins at `from`. Other work runs after each step: handlers
- * choose how many reasons a minute has.
+ * Folds minutes into `steps` steps of `stepMs` milliseconds, of which the first begins at `from`. Members with a number for each
+ * step have null where nothing was recorded. Other work runs after each step: handlers choose how many reasons a minute has.
  */
-export async function foldMinutes(
-  minutes: readonly Minute[],
-  range: { from: number; stepMs: number; steps: number },
-): Promise<FoldedMinutes> {
+export async function foldMinutes(minutes: readonly Minute[], range: { from: number; stepMs: number; steps: number }) {
   const found = Map.groupBy(minutes, ({ _id }) => Math.floor((_id.getTime() - range.from) / range.stepMs))
   const steps: Step[] = []
   while (steps.length < range.steps) {
@@ -53,12 +29,16 @@ export async function foldMinutes(
   return {
     received: each(({ received }) => received),
     refused: each(({ refused }) => totalOf(refused)),
+    // Of all steps together, the most frequent first.
     refusedBecause: sorted(sumOf(steps.map(({ refused }) => refused))),
+    // `p50` and `p99` are places in these borders, in seconds; their length: later. Null where nothing was answered.
     within: ANSWERED_WITHIN,
     p50: steps.map(({ answered }) => percentileOf(answered, 0.5)),
     p99: steps.map(({ answered }) => percentileOf(answered, 0.99)),
+    // The pending tasks of each step, when most of them waited, in groups that these ages in seconds separate, the youngest first.
     ages: WAITING_AGES,
     waiting: steps.map(({ waiting }) => waiting),
+    // The most frequent of all steps first, and `others` last.
     failed: byReason(steps.map(({ failed }) => failed)),
   }
 }
@@ -120,7 +100,7 @@ function mostWaiting(minutes: readonly Minute[]): readonly number[] | null {
   )
 }
 
-function byReason(steps: readonly ByName[]): FoldedMinutes['failed'] {
+function byReason(steps: readonly ByName[]) {
   const named = sorted(sumOf(steps)).filter(({ reason }) => reason !== OTHERS)
   const shown = named.slice(0, MOST_REASONS).map(({ reason }) => reason)
   const rows = shown.map((reason) => ({ reason, counts: steps.map((step) => step[reason] ?? 0) }))

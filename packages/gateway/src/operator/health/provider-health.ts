@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { sentHandlers } from '../../handlers/handler-dispatchers.ts'
 import type { EventDocument } from '../../inbox/event-document.ts'
 import { readInboxDepth } from '../../inbox/statistics/inbox-depth.ts'
-import { PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
+import { findEnding, PROVIDER_STATS, type ProviderCounter } from '../../inbox/statistics/provider-stats.ts'
 import { type SearchBudget, walkSlices } from '../events/event-search.ts'
 import { procedure, SEARCH_MS } from '../operator-trpc.ts'
 
@@ -46,28 +46,14 @@ const NOT_REFUSED = ['recorded', 'duplicate', 'unhandled', 'handshake', 'asked_i
 function showHealth({ name, secrets }: Provider, stats: readonly ProviderCounter[], now: number) {
   const { lastDeliveryAt, usualGapMs, silentSince } = silenceOf(stats, now)
   const refused = stats.filter(({ _id }) => _id.kind === 'delivery' && !NOT_REFUSED.includes(_id.name))
-  const lastMatch = new Map(
-    stats.filter(({ _id }) => _id.kind === 'secret').map(({ _id, lastAt }) => [_id.name, lastAt]),
-  )
   return {
     name,
     lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
     silentSince: silentSince?.toISOString() ?? null,
     usualGapSeconds: usualGapMs === null ? null : Math.round(usualGapMs / 1_000),
     refused: refused.map(({ _id, count, lastAt }) => ({ reason: _id.name, count, lastAt: lastAt.toISOString() })),
-    secretsEnding: secrets.flatMap(({ id, notAfter }) =>
-      notAfter !== null && notAfter > now && notAfter - now <= ENDS_SOON_MS
-        ? [{ id, notAfter: new Date(notAfter).toISOString(), lastMatchedAt: lastMatch.get(id)?.toISOString() ?? null }]
-        : [],
-    ),
+    secretsEnding: findEnding(secrets, stats, { now, withinMs: ENDS_SOON_MS }),
   }
-}
-
-/** The events stored within the last hour. */
-interface ReceivedEvents {
-  readonly byProvider: ReadonlyMap<string, ReceivedCounts>
-  /** An hour ago, or later if the time was over before. */
-  readonly countedFrom: Date
 }
 
 /** The events of a provider within the last minute, and since `countedFrom`. */
@@ -80,8 +66,11 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const HINT = { _id: 1 } as const
 
-/** Counts the events of each provider, newest first, until the time budget is used up. `at` is in milliseconds. */
-export async function countReceived(db: Db, at: number, budget: SearchBudget): Promise<ReceivedEvents> {
+/**
+ * Counts the events of each provider, newest first, until the time budget is used up. `at` is in milliseconds. `countedFrom` is an
+ * hour before it, or later if the time was over before.
+ */
+export async function countReceived(db: Db, at: number, budget: SearchBudget) {
   const endsAt = budget.now() + budget.ms
   const range = { _id: { $gte: idOf(at - HOUR_MS) } }
   const byProvider = new Map<string, ReceivedCounts>()
@@ -137,16 +126,6 @@ function idOf(at: number): ObjectId {
   return ObjectId.createFromTime(Math.floor(at / 1_000))
 }
 
-/** How long a provider usually pauses between deliveries, and whether the current pause is longer. */
-interface ProviderSilence {
-  /** The time of its last authentic delivery. Null if there was none yet. */
-  readonly lastDeliveryAt: Date | null
-  /** The longest usual pause in milliseconds. Null until it has been observed for a week. */
-  readonly usualGapMs: number | null
-  /** The time of the last delivery, if it is unusually long ago. */
-  readonly silentSince: Date | null
-}
-
 // For these outcomes, a record exists or existed.
 const STORED = ['recorded', 'duplicate', 'unhandled']
 const WEEK_MS = 7 * 86_400_000
@@ -154,9 +133,10 @@ const LEAST_MS = 900_000
 
 /**
  * Decides from the statistics of a provider at `now`, in milliseconds. A provider is silent if its last delivery is
- * more than twice its usual pause ago, and at least 15 minutes ago.
+ * more than twice its usual pause ago, and at least 15 minutes ago. The usual pause, the longest one, is null until it has been
+ * observed for a week.
  */
-export function silenceOf(stats: readonly ProviderCounter[], now: number): ProviderSilence {
+export function silenceOf(stats: readonly ProviderCounter[], now: number) {
   const deliveries = stats.filter(({ _id }) => _id.kind === 'delivery' && STORED.includes(_id.name))
   const last = Math.max(...deliveries.map(({ lastAt }) => lastAt.getTime()))
   if (deliveries.length === 0) return { lastDeliveryAt: null, usualGapMs: null, silentSince: null }

@@ -176,13 +176,6 @@ function isUnavailable(read: DeliveryRead): boolean {
   return 'answers' in read && read.answers.some((answer) => 'refused' in answer && answer.refused === 'unavailable')
 }
 
-/** An update that inserts a task unless there is one. */
-interface TaskInsert {
-  readonly q: Document
-  readonly u: readonly Document[]
-  readonly upsert: true
-}
-
 // The failures of `remap` that mean that nobody could read the body. All others concern the current settings.
 const WITHOUT_BODY: ReadonlySet<string> = new Set(['body_expired', 'key_unknown', 'record_altered'])
 
@@ -199,7 +192,7 @@ async function planBackfill(
   deps: SliceDeps,
   { _id: id, by, reason, handler }: ReplayDocument,
   { record: stored, read }: { readonly record: EventDocument; readonly read: RemapResult },
-): Promise<TaskInsert | null> {
+): Promise<EventUpdate['statement'] | null> {
   if ('failure' in read && isLeftOut(read.failure)) return null
   // It could not be read when it came: a replay gives it its key first.
   if ('members' in read && read.members.eventId !== undefined) return null
@@ -293,14 +286,8 @@ interface EventUpdate {
   readonly statement: { readonly q: Document; readonly u: readonly Document[]; readonly upsert?: true }
 }
 
-/** An event whose update the server refused. */
-interface Refused {
-  readonly id: ObjectId
-  readonly code: number
-}
-
 /** Writes the updates of a slice. Resolves to those that the server refused. */
-export async function writeSlice(db: Db, updates: readonly EventUpdate[]): Promise<readonly Refused[]> {
+export async function writeSlice(db: Db, updates: readonly EventUpdate[]) {
   if (updates.length === 0) return []
   const { refused } = await sendUpdates(db, { update: EVENTS, updates: updates.map(({ statement }) => statement) })
   return refused.flatMap(({ index, code }) => {

@@ -1,28 +1,26 @@
 import { readCapped } from '@oncehook/kernel/http/client'
 import { AppError } from '@oncehook/kernel/http/errors'
-import type { Logger } from '@oncehook/kernel/log/logger'
 import { Secret } from '@oncehook/kernel/secrets/secret'
-import type { Clock } from '@oncehook/kernel/time/clock'
 import * as oauth from 'oauth4webapi'
 import { z } from 'zod'
 import { signInAnswerInvalid, signInDenied, signInMisconfigured, signInUnavailable } from '../../errors.ts'
 import { CHALLENGE } from '../../http/authentication.ts'
-import { discoveryUrlOf, MAX_ISSUER_BYTES, namedAddress, RETRY_MS, readIssuerJson } from '../access/issuer-keys.ts'
+import {
+  discoveryUrlOf,
+  type IssuerAccess,
+  MAX_ISSUER_BYTES,
+  namedAddress,
+  RETRY_MS,
+  readIssuerJson,
+} from '../access/issuer-keys.ts'
 import type { OperatorClient, OperatorIssuer } from '../access/operator-issuer.ts'
-
-/** What the window of the operator keeps while it is at the issuer. It shows that the answer is for this window. */
-interface KeptForReturn {
-  readonly state: string
-  readonly nonce: string
-  /** The verifier of PKCE (RFC 7636). */
-  readonly verifier: string
-}
 
 /** The answer of the issuer, as the window brought it back. */
 interface ReturnedSignIn {
   /** The query of the address, without the `?`. */
   readonly answer: string
-  readonly kept: KeptForReturn
+  /** What the window kept meanwhile: it shows that the answer is for it. `verifier`: that of PKCE (RFC 7636). */
+  readonly kept: Readonly<Record<'state' | 'nonce' | 'verifier', string>>
   /** The same as when it began. */
   readonly redirectUri: string
 }
@@ -192,13 +190,6 @@ function refusalOf(problem: string, otherwise: typeof signInDenied): AppError {
   return signInMisconfigured({ reason: 'issuer_refused', problem: shown }, { message })
 }
 
-interface IssuerMetadataDeps {
-  readonly issuer: string
-  readonly fetch: typeof globalThis.fetch
-  readonly clock: Clock
-  readonly logger: Logger
-}
-
 const KEPT_MS = 600_000
 /** How long the issuer may take to answer, in milliseconds. */
 const ISSUER_TIMEOUT_MS = 5_000
@@ -220,7 +211,7 @@ export type IssuerMetadata = z.output<typeof schema>
  * asked once in 10 s, and by many callers at once only once.
  * @throws signInUnavailable if the issuer does not answer within 5 s, or not as it should
  */
-export function createIssuerMetadata(deps: IssuerMetadataDeps): () => Promise<IssuerMetadata> {
+export function createIssuerMetadata(deps: IssuerAccess): () => Promise<IssuerMetadata> {
   const { issuer, clock, logger } = deps
   let kept: IssuerMetadata | null = null
   let readAt = 0
@@ -254,7 +245,7 @@ function issuerUnreachable(cause?: unknown): AppError {
   return signInUnavailable({ reason: 'issuer_unreachable' }, { cause, headers })
 }
 
-async function readMetadata({ issuer, fetch }: IssuerMetadataDeps): Promise<IssuerMetadata> {
+async function readMetadata({ issuer, fetch }: IssuerAccess): Promise<IssuerMetadata> {
   const url = discoveryUrlOf(issuer)
   const found = schema.safeParse(await readIssuerJson(url, { fetch, signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS) }))
   if (!found.success) throw new Error('The discovery document does not name the endpoints of a sign-in')

@@ -36,20 +36,18 @@ export interface Answer {
   readonly example?: unknown
 }
 
-interface RequestBody {
-  readonly mediaTypes: readonly string[]
-  readonly schema: JsonObject
-  /** Name -> a valid body. */
-  readonly examples: JsonObject
-}
-
 export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
   readonly security?: 'bearer' | 'signature'
   readonly parameters?: readonly ParameterName[]
-  readonly body?: RequestBody
+  readonly body?: {
+    readonly mediaTypes: readonly string[]
+    readonly schema: JsonObject
+    /** Name -> a valid body. */
+    readonly examples: JsonObject
+  }
   readonly answers: { readonly [status: string]: Answer }
   /** The errors of this operation. The errors of any request are added to them. */
   readonly refusals?: readonly Refusal[]

@@ -52,13 +52,8 @@ export interface PlacedOperation {
   readonly resource: Resource
 }
 
-export interface StatusResponse {
-  readonly status: string
-  readonly response: JsonObject
-}
-
 /** Every status of an operation, with its headers and its body. */
-export function responsesOf(placed: PlacedOperation): StatusResponse[] {
+export function responsesOf(placed: PlacedOperation) {
   const { answers, refusals = [] } = placed.operation
   const byStatus = Map.groupBy([...refusals, ...ANYWHERE], (refusal) => refusal.status)
   return [

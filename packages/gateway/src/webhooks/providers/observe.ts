@@ -270,12 +270,7 @@ export function findSignedTime(
   return null
 }
 
-interface HmacTime {
-  readonly header?: string
-  readonly separator?: string
-  readonly timestampHeader?: string
-  readonly timestampPrefix?: string
-}
+type HmacTime = Partial<Record<'header' | 'separator' | 'timestampHeader' | 'timestampPrefix', string>>
 
 function placesOfHmac(settings: HmacTime): readonly Place[] {
   const { header, separator, timestampHeader, timestampPrefix: prefix } = settings

@@ -63,7 +63,7 @@ export function readProviders(json: string, sources: ProviderSources): Providers
 
 /** The gateway's own time window, for providers that set none. */
 function withTolerance(providers: unknown, toleranceSeconds: number): unknown {
-  if (typeof providers !== 'object' || providers === null || Array.isArray(providers)) return providers
+  if (!isObject(providers)) return providers
   return Object.fromEntries(
     Object.entries(providers).map(([name, settings]: [string, unknown]) =>
       typeof settings === 'object' ? [name, { toleranceSeconds, ...settings }] : [name, settings],
