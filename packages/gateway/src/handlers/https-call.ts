@@ -98,11 +98,8 @@ async function post({ place, fetch, clock }: HttpsCallDeps, { id, body, attempt,
 }
 
 function notReached({ aborted }: AbortSignal, cause: unknown): AppError {
-  return unavailable({ reason: aborted ? 'timed_out' : reasonOf(cause) }, { cause })
-}
-
-function reasonOf(cause: unknown): string {
-  return isPrivateAddress(cause) ? 'private_address' : 'not_reached'
+  const reason = isPrivateAddress(cause) ? 'private_address' : 'not_reached'
+  return unavailable({ reason: aborted ? 'timed_out' : reason }, { cause })
 }
 
 function validKeys(keys: readonly SigningKey[], now: number): SigningKey['key'][] {
@@ -115,21 +112,15 @@ const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const SAYS_BUSY: ReadonlySet<number> = new Set([429, 503])
 const WAITS: ReadonlySet<number> = new Set([409, 429, 503])
 
-function verdictOf({ status, headers }: Response, now: number): TaskAnswer {
-  return readVerdict({ status, retryAfter: headers.get('retry-after') }, now)
-}
-
 /**
  * What an answer means: 2xx is done, 410 and 422 are a permanent refusal, and after anything else the task is tried again.
  * 409, 429 and 503 may say when. 429, 502, 503 and 504 say nothing about the task. `now` in milliseconds.
  */
-function readVerdict(
-  { status, retryAfter }: { readonly status: number; readonly retryAfter: string | null },
-  now: number,
-): TaskAnswer {
+function verdictOf({ status, headers }: Response, now: number): TaskAnswer {
   if (status >= 200 && status < 300) return { done: true }
   const message = `The handler answered ${status}`
   if (NEVER.has(status)) return { refused: 'handler_refused', retry: 'never', message }
+  const retryAfter = headers.get('retry-after')
   const afterMs = WAITS.has(status) && retryAfter !== null ? readRetryAfter(retryAfter, now) : null
   const refused = SAYS_BUSY.has(status) ? 'handler_busy' : 'handler_failed'
   const refusal = { refused, retry: 'later', message, ...(afterMs === null ? {} : { afterMs }) } as const

@@ -199,16 +199,12 @@ export interface BodyRules {
  * Rejects a body that is not JSON in UTF-8, then a client that does not accept JSON, before a byte of the body is read.
  * @throws unsupportedMediaType, notAcceptable
  */
-export function refuseMediaTypes(ctx: Context, rules: BodyRules): void {
-  refuseBodyType(ctx, rules)
-  refuseUnwanted(ctx)
-}
-
-function refuseBodyType(ctx: Context, { types, refusalHeaders }: BodyRules): void {
+export function refuseMediaTypes(ctx: Context, { types, refusalHeaders }: BodyRules): void {
   refuseEncodedBody(ctx.req)
   const type = ctx.req.headers['content-type']
-  if (type !== undefined && isJsonInUtf8(type) && (types === undefined || types.includes(mediaTypeOf(type)))) return
-  throw unsupportedMediaType({}, { headers: { ...refusalHeaders, Connection: 'close' } })
+  const isTaken = type !== undefined && isJsonInUtf8(type) && (types === undefined || types.includes(mediaTypeOf(type)))
+  if (!isTaken) throw unsupportedMediaType({}, { headers: { ...refusalHeaders, Connection: 'close' } })
+  refuseUnwanted(ctx)
 }
 
 /** @throws payloadTooLarge, badRequest, requestTimeout */

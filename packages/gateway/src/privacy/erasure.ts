@@ -115,10 +115,6 @@ async function findAll(ctx: OperatorContext, input: Erasure): Promise<Found> {
 async function refuseUnsettled(ctx: OperatorContext, { events, orders }: Found): Promise<void> {
   if (!events.every(isSettled) || orders.some((order) => !order.isSettled)) throw eraseUnsettled()
   await refuseAwaited(ctx.db, events)
-  await refuseBackfilling(ctx)
-}
-
-async function refuseBackfilling(ctx: OperatorContext): Promise<void> {
   if (await isBackfilling(ctx)) throw eraseUnsettled({}, { message: BACKFILL_RUNS })
 }
 
