@@ -25,6 +25,18 @@ export const idempotencyInProgress = defineError(
 )
 /** It is owed, sent, or never existed. */
 export const receiptNotParked = defineError('receipt_not_parked', 404, 'No parked receipt has this key')
+export const encryptionKeyDiffers = defineError(
+  'encryption_key_differs',
+  409,
+  'Fulfilment does not encrypt with the first key of the gateway: give both the same file of keys',
+  'later',
+)
+export const eraseUnsettled = defineError(
+  'erase_unsettled',
+  409,
+  'An event or receipt is not settled yet: erase again later',
+  'later',
+)
 /** The event is retried until the waits add up to an hour. */
 export const orderUnknown = defineError('order_unknown', 404, 'The order of the event does not exist', 'later')
 export const orderDeleted = defineError('order_deleted', 409, 'The order of the event was deleted')

@@ -2,7 +2,7 @@
 // (`Context`), and the base that they share. A procedure only translates: what it does is in the folder of its noun. The
 // gateway and the contracts read their types from here.
 
-import { encryptionKeyDiffers, invalidRequest, unavailable } from '@oncehook/kernel/http/error-codes'
+import { invalidRequest, unavailable } from '@oncehook/kernel/http/error-codes'
 import { AppError } from '@oncehook/kernel/http/errors'
 import { formatEntityTag } from '@oncehook/kernel/http/preconditions'
 import type { KeyRegister } from '@oncehook/kernel/mongo/key-register'
@@ -10,7 +10,7 @@ import { formatTrpcError, toTrpcError } from '@oncehook/kernel/rpc/trpc-errors'
 import { TIMED_OUT, withTimeout } from '@oncehook/kernel/time/waits'
 import { initTRPC } from '@trpc/server'
 import { z } from 'zod'
-import { orderNotFound, orderUnreadable } from './errors.ts'
+import { encryptionKeyDiffers, orderNotFound, orderUnreadable } from './errors.ts'
 import { deleteOrder, patchOrder, putOrder } from './orders/change-order.ts'
 import { type CreateDeps, createOrder } from './orders/create-order.ts'
 import { type EraseDeps, eraseOrders, findErasable, MOST_ORDERS } from './orders/erase-orders.ts'

@@ -111,11 +111,25 @@ export const testEventNotSignable = defineError(
   409,
   "The gateway cannot sign for this provider: send a test event from the provider's dashboard",
 )
+/** Nothing was changed, unless the message says that a part is erased. */
+export const eraseUnsettled = defineError(
+  'erase_unsettled',
+  409,
+  'An event or receipt is not settled yet: erase again later',
+  'later',
+)
 /** Set it: [encryption keys](settings.md#encryption-keys). */
 export const encryptionOff = defineError(
   'encryption_off',
   409,
   'Nothing is encrypted here: ENCRYPTION_KEYS_FILE is not set',
+)
+/** How to [rotate](../how-to/rotate-a-secret.md#encryption-keys). */
+export const encryptionKeyDiffers = defineError(
+  'encryption_key_differs',
+  409,
+  'Fulfilment does not encrypt with the first key of the gateway: give both the same file of keys',
+  'later',
 )
 export const searchTooWide = defineError(
   'search_too_wide',

@@ -1,8 +1,9 @@
-import { eraseUnsettled, recordAltered } from '@oncehook/kernel/http/error-codes'
+import { recordAltered } from '@oncehook/kernel/http/error-codes'
 import type { Logger } from '@oncehook/kernel/log/logger'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import type { Encryption } from '@oncehook/kernel/secrets/encryption'
 import type { Collection, Document } from 'mongodb'
+import { eraseUnsettled } from '../errors.ts'
 import {
   customerOf,
   IDEMPOTENCY_KEYS,

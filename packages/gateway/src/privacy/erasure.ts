@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import { eraseUnsettled } from '@oncehook/kernel/http/error-codes'
 import { toAppError } from '@oncehook/kernel/http/errors'
 import { fromNow } from '@oncehook/kernel/mongo/database-clock'
 import { AS_WRITTEN } from '@oncehook/kernel/mongo/majority'
 import { z } from 'zod'
+import { eraseUnsettled } from '../errors.ts'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import {
   type EventsToErase,

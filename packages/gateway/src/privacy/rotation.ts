@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encryptionKeyDiffers, invalidRequest } from '@oncehook/kernel/http/error-codes'
+import { invalidRequest } from '@oncehook/kernel/http/error-codes'
 import type { RetiredKeys } from '@oncehook/kernel/mongo/key-register'
 import { MAJORITY } from '@oncehook/kernel/mongo/majority'
 import type { RotationCounts, RotationPart } from '@oncehook/kernel/mongo/rotation'
 import { isDuplicateKey } from '@oncehook/kernel/mongo/write-outcome'
 import type { Collection, Filter } from 'mongodb'
 import { z } from 'zod'
-import { encryptionOff } from '../errors.ts'
+import { encryptionKeyDiffers, encryptionOff } from '../errors.ts'
 import { callFulfilment } from '../http/fulfilment-client.ts'
 import { type RotationRequest, rotateBodies, rotateEvents } from '../inbox/retention/rotate-evidence.ts'
 import { inputText, reasonSchema } from '../operator/input-text.ts'
@@ -53,7 +53,8 @@ function rotateInFulfilment(collection: 'orders' | 'idempotency_keys'): Rotate {
     )
 }
 
-interface RotationProgress extends RotationCounts {
+interface RotationProgress extends Omit<RotationCounts, 'altered'> {
+  readonly altered: number
   readonly _id: 'last'
   readonly key: string
   readonly position: string

@@ -75,17 +75,3 @@ export const keyUnknown = defineError(
  * `order_unreadable`.
  */
 export const recordAltered = defineError('record_altered', 500, 'The encrypted record was altered')
-/** Nothing was changed, unless the message says that a part is erased. */
-export const eraseUnsettled = defineError(
-  'erase_unsettled',
-  409,
-  'An event or receipt is not settled yet: erase again later',
-  'later',
-)
-/** How to [rotate](../how-to/rotate-a-secret.md#encryption-keys). */
-export const encryptionKeyDiffers = defineError(
-  'encryption_key_differs',
-  409,
-  'Fulfilment does not encrypt with the first key of the gateway: give both the same file of keys',
-  'later',
-)
