@@ -38,7 +38,7 @@ export function addOperatorAction<Answer, Options extends object = OperatorOptio
     const options = command.opts<Options & OperatorOptions>()
     const client = await connectOperator(options, context)
     const answer = await ask(call(client, { argument: command.args[0] ?? '', options }))
-    writeResult(context, options, answer, describe(answer))
+    writeResult(context, options, answer, options.json ? [] : describe(answer))
     for (const line of warn(answer)) context.warn(`${line}\n`)
     finish(exitCode(answer))
   })
@@ -53,7 +53,7 @@ export function addReasonOption(command: Command): Command {
 export function addReasonedAction<Answer, Options extends object = OperatorOptions>(
   command: Command,
   deps: CommandDeps,
-  { call, describe }: OperatorQuestion<Reasoned<Options>, Answer>,
+  { call, describe }: Pick<OperatorQuestion<Reasoned<Options>, Answer>, 'call' | 'describe'>,
 ): void {
   addOperatorAction(addReasonOption(command), deps, {
     call: async (client, typed: Typed<Options & ReasonOptions>) =>

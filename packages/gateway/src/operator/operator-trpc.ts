@@ -151,7 +151,7 @@ export async function recordFirst<Done>(
  * one adds an entry too: `isPossible` is what was read before, and `change` resolves to what it changed, or to false.
  * @throws the refusal
  */
-export async function recordChange<Changed>(
+export async function recordChange<Changed extends object | true>(
   { audit, operator: by }: Pick<OperatorContext, 'audit' | 'operator'>,
   entry: Pick<AuditEntry, 'action' | 'reason' | 'details'>,
   {

@@ -192,7 +192,7 @@ async function planBackfill(
   deps: SliceDeps,
   { _id: id, by, reason, handler }: ReplayDocument,
   { record: stored, read }: { readonly record: EventDocument; readonly read: RemapResult },
-): Promise<EventUpdate['statement'] | null> {
+): Promise<(EventUpdate['statement'] & { readonly upsert: true }) | null> {
   if ('failure' in read && isLeftOut(read.failure)) return null
   // It could not be read when it came: a replay gives it its key first.
   if ('members' in read && read.members.eventId !== undefined) return null
