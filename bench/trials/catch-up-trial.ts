@@ -4,8 +4,8 @@ import { EVENTS } from '@oncehook/queue/task'
 import type { Db } from 'mongodb'
 import { startInterrupted } from '../receivers/oncehook/oncehook.ts'
 import { waitUntilSettled } from '../receivers/stored-events.ts'
-import type { Trial, TrialRun } from '../trial.ts'
-import { type Drive, startDrive } from './drive.ts'
+import type { Trial } from '../trial.ts'
+import { loadAtRate, startDrive } from './drive.ts'
 
 const BACKLOG_FOR_MS = 120_000
 const POLL_MS = 20
@@ -28,10 +28,10 @@ export function createCatchUpTrial(trial: Pick<Trial, 'name' | 'title'> & { read
       using drive = await startDrive({ setup, receiver, signal })
       const plan = { kind: 'closed', connections: effort.connections, forMs: BACKLOG_FOR_MS } as const
       await drive.load({ orderPrefix: `${run}-backlog-`, count: effort.backlog, plan })
-      const calm = await loadAt(drive, given, perSecond, 'calm')
+      const calm = await loadAtRate(drive, given, perSecond, 'calm-')
       await receiver.restore()
       await untilFirstSettled(receiver.gatewayDb)
-      const meanwhile = await loadAt(drive, given, perSecond, 'meanwhile')
+      const meanwhile = await loadAtRate(drive, given, perSecond, 'meanwhile-')
       await waitUntilSettled(receiver.gatewayDb)
       return {
         figures: {
@@ -45,14 +45,6 @@ export function createCatchUpTrial(trial: Pick<Trial, 'name' | 'title'> & { read
       }
     },
   }
-}
-
-function loadAt(drive: Drive, { run, effort }: TrialRun, perSecond: number, name: string) {
-  return drive.load({
-    orderPrefix: `${run}-${name}-`,
-    count: Math.ceil((perSecond * effort.measureMs) / 1_000),
-    plan: { kind: 'open', connections: effort.connections, perSecond },
-  })
 }
 
 async function untilFirstSettled(gateway: Db): Promise<void> {

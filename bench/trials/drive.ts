@@ -62,6 +62,13 @@ export async function startDrive({ setup, receiver, signal, others }: DriveParts
   }
 }
 
+/** Sends deliveries at fixed instants, for as long as a measurement lasts. `name` tells the loads of a trial apart. */
+export function loadAtRate(drive: Drive, { run, effort }: TrialRun, perSecond: number, name = ''): Promise<Driven> {
+  const count = Math.ceil(perSecond * (effort.measureMs / 1_000))
+  const plan = { kind: 'open', connections: effort.connections, perSecond } as const
+  return drive.load({ orderPrefix: `${run}-${name}`, count, plan })
+}
+
 const WARM_UP_DELIVERIES = 12_000
 
 /** Warms up a receiver on many connections, and returns how many deliveries per second it accepted. */

@@ -2,7 +2,7 @@ import type { Mix } from '../load/signed-deliveries.ts'
 import { peakResidentMib } from '../measure/process-usage.ts'
 import type { Receiver, StartReceiver } from '../receivers/receiver.ts'
 import type { Outcome, Trial, TrialRun } from '../trial.ts'
-import { type Drive, type Driven, startDrive, warmUp } from './drive.ts'
+import { type Drive, type Driven, loadAtRate, startDrive, warmUp } from './drive.ts'
 
 /** The receiver that a trial measures. */
 export interface TrialSubject {
@@ -52,12 +52,6 @@ export function createWholeWayTrial({ perSecond, ...subject }: TrialSubject & { 
     const ways = (await receiver.wholeWayMs?.(measured.report.acknowledged)) ?? []
     return { ...outcome, figures: { ...outcome.figures, p50Ms: quantile(ways, 0.5), p99Ms: quantile(ways, 0.99) } }
   })
-}
-
-function loadAtRate(drive: Drive, { run, effort }: TrialRun, perSecond: number): Promise<Driven> {
-  const count = Math.ceil(perSecond * (effort.measureMs / 1_000))
-  const plan = { kind: 'open', connections: effort.connections, perSecond } as const
-  return drive.load({ orderPrefix: `${run}-`, count, plan })
 }
 
 /** The smallest value that this part of the values does not exceed; NaN if there are none. */
